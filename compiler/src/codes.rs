@@ -1,0 +1,100 @@
+//! Every finding that `rrc` can report, declared once.
+//!
+//! The hundreds say who speaks: 00 reading, 01 shape, 02 names, 03 values and flow, 04 effects and
+//! policy, 05 suspicious, 06 limits, 07 plan rejected, 08 the run stopped. A code is never reused.
+//! Each has a page `spec/rules/CODE.md`; `tests/tidy.rs` holds the two together.
+
+/// How much a finding matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Worth knowing; shown with `-v` only.
+    Note,
+    /// Almost surely not meant.
+    Warning,
+    /// Must fail when it runs.
+    Error,
+}
+
+impl Severity {
+    pub fn word(self) -> &'static str {
+        match self {
+            Severity::Note => "note",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        }
+    }
+}
+
+/// One kind of finding.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Code {
+    pub code: &'static str,
+    /// Reads after "allow": `unknown-field`.
+    pub name: &'static str,
+    pub severity: Severity,
+    /// One line: what it finds.
+    pub summary: &'static str,
+}
+
+macro_rules! codes {
+    ($($constant:ident $code:literal $name:literal $severity:ident $summary:literal;)*) => {
+        $(pub static $constant: Code = Code {
+            code: $code, name: $name, severity: Severity::$severity, summary: $summary,
+        };)*
+        /// All codes, in the order of their numbers.
+        pub static ALL: &[&Code] = &[$(&$constant),*];
+    };
+}
+
+codes! {
+    UNREADABLE_FILE "RRC0001" "unreadable-file" Error "a file cannot be read";
+    NOT_UTF8 "RRC0002" "not-utf8" Error "a file is not UTF-8 text";
+    TOO_LARGE "RRC0003" "too-large" Error "a file is larger than 1 MB";
+    YAML_SYNTAX "RRC0004" "yaml-syntax" Error "the text is not YAML";
+    JSON_SYNTAX "RRC0005" "json-syntax" Error "the text is not JSON";
+    TOO_DEEP "RRC0006" "too-deep" Error "values are nested deeper than 64 levels";
+    ALIAS_EXPANSION "RRC0007" "alias-expansion" Error "aliases expand to more than ten times the file";
+    DUPLICATE_KEY "RRC0008" "duplicate-key" Error "a key stands twice in one map";
+    SEVERAL_DOCUMENTS "RRC0009" "several-documents" Error "a file holds more than one YAML document";
+    NOT_A_RECIPE "RRC0010" "not-a-recipe" Error "a file is not a recipe, a template or tool metadata";
+    BAD_MERGE "RRC0011" "bad-merge" Error "`<<` is given something that is not a map";
+    AMBIGUOUS_SCALAR "RRC0012" "ambiguous-scalar" Warning "a plain scalar means different things to YAML 1.1 and YAML 1.2";
+    UNQUOTED_HOLE "RRC0013" "unquoted-hole" Error "an unquoted `{{x}}` reads as a YAML map";
+    DIALECT_CONFLICT "RRC0014" "dialect-conflict" Error "a recipe shows signs of both dialects";
+
+    WRONG_TYPE "RRC0101" "wrong-type" Error "a field holds a value of the wrong type";
+    UNKNOWN_FIELD "RRC0102" "unknown-field" Error "a field that nothing knows";
+    MISSING_FIELD "RRC0103" "missing-field" Error "a required field is missing";
+    EXCLUSIVE_FIELDS "RRC0104" "exclusive-fields" Error "two fields that exclude each other";
+    DUPLICATE_ID "RRC0105" "duplicate-id" Error "two steps or stages have the same id";
+    BAD_VALUE "RRC0106" "bad-value" Error "a field holds a value that is not allowed";
+    FOREIGN_FIELD "RRC0107" "foreign-field" Error "a field that belongs to another kind of step";
+
+    UNDEFINED_VARIABLE "RRC0201" "undefined-variable" Error "a name that nothing defines";
+    RESERVED_NAME "RRC0202" "reserved-name" Error "a variable takes a name that rrc sets itself";
+    UNKNOWN_STEP "RRC0203" "unknown-step" Error "a reference to a step that does not exist or comes later";
+
+    BAD_CONDITION "RRC0301" "bad-condition" Error "a condition that cannot be read";
+    UNKNOWN_FUNCTION "RRC0302" "unknown-function" Error "a function or method that does not exist";
+    WRONG_ARGUMENTS "RRC0303" "wrong-arguments" Error "a function or method is given the wrong number of arguments";
+    NOT_A_HOLE "RRC0304" "not-a-hole" Warning "text that looks like a hole but is not one";
+
+    NO_SAFE_FORM "RRC0401" "no-safe-form" Error "a hole stands where no value can go safely";
+
+    VALUE_IN_PROGRAM_TEXT "RRC0501" "value-in-program-text" Warning "a value becomes part of another program's text";
+    VALUE_AS_COMMAND "RRC0502" "value-as-command" Warning "a value is used as the name of a command";
+    RAW_VALUE "RRC0503" "raw-value" Warning "a value from outside is pasted into shell text";
+
+    TOO_MANY_STEPS "RRC0601" "too-many-steps" Error "a recipe has more steps than rrc accepts";
+
+    BAD_PLAN "RRC0701" "bad-plan" Error "a plan file is damaged or was not made by rrc";
+    FOREIGN_PLAN "RRC0702" "foreign-plan" Error "a plan file was made by another version of rrc";
+    UNSOUND_PLAN "RRC0703" "unsound-plan" Error "a plan file holds code that does not verify";
+}
+
+/// A code by its number (`RRC0201`) or its name (`undefined-variable`), in any case.
+pub fn find(text: &str) -> Option<&'static Code> {
+    ALL.iter()
+        .copied()
+        .find(|code| code.code.eq_ignore_ascii_case(text) || code.name.eq_ignore_ascii_case(text))
+}

@@ -1,0 +1,205 @@
+//! What the compiler has to say to the user, as plain data.
+//!
+//! Rendering is the business of `report/`. Messages are lower case, present tense, without a full
+//! stop, with the user's own words in backticks; `help` says what to do.
+
+use crate::codes::{Code, Severity};
+use crate::source::Span;
+use smallvec::SmallVec;
+
+/// A second place that explains the first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Label {
+    pub span: Span,
+    pub message: String,
+}
+
+/// How far a fix can be trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Applicability {
+    /// Keeps the meaning the author plainly had; applied by `--fix`.
+    Safe,
+    /// Probably right; applied by `--unsafe-fixes`.
+    Unsafe,
+    /// Only shown.
+    Display,
+}
+
+impl Applicability {
+    pub fn word(self) -> &'static str {
+        match self {
+            Applicability::Safe => "safe",
+            Applicability::Unsafe => "unsafe",
+            Applicability::Display => "display",
+        }
+    }
+}
+
+/// Replaces the bytes of `span` by `text`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Edit {
+    pub span: Span,
+    pub text: String,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fix {
+    pub applicability: Applicability,
+    pub message: String,
+    pub edits: Vec<Edit>,
+}
+
+impl Fix {
+    pub fn safe(message: impl Into<String>, span: Span, text: impl Into<String>) -> Fix {
+        Fix::one(Applicability::Safe, message, span, text)
+    }
+
+    pub fn unsafe_(message: impl Into<String>, span: Span, text: impl Into<String>) -> Fix {
+        Fix::one(Applicability::Unsafe, message, span, text)
+    }
+
+    fn one(
+        applicability: Applicability,
+        message: impl Into<String>,
+        span: Span,
+        text: impl Into<String>,
+    ) -> Fix {
+        Fix {
+            applicability,
+            message: message.into(),
+            edits: vec![Edit {
+                span,
+                text: text.into(),
+            }],
+        }
+    }
+}
+
+/// One finding.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Diagnostic {
+    pub code: &'static Code,
+    pub severity: Severity,
+    pub message: String,
+    pub span: Span,
+    pub labels: SmallVec<[Label; 1]>,
+    pub help: Option<String>,
+    pub fix: Option<Fix>,
+}
+
+impl Diagnostic {
+    pub fn new(code: &'static Code, span: Span, message: impl Into<String>) -> Diagnostic {
+        Diagnostic {
+            code,
+            severity: code.severity,
+            message: message.into(),
+            span,
+            labels: SmallVec::new(),
+            help: None,
+            fix: None,
+        }
+    }
+
+    /// The same finding where a dialect takes it more lightly or more seriously than usual.
+    pub fn severity(mut self, severity: Severity) -> Diagnostic {
+        self.severity = severity;
+        self
+    }
+
+    pub fn label(mut self, span: Span, message: impl Into<String>) -> Diagnostic {
+        self.labels.push(Label {
+            span,
+            message: message.into(),
+        });
+        self
+    }
+
+    pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
+        self.help = Some(help.into());
+        self
+    }
+
+    pub fn fix(mut self, fix: Fix) -> Diagnostic {
+        self.fix = Some(fix);
+        self
+    }
+}
+
+/// What has been found so far. Phases take it by `&mut` and never fail.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    pub findings: Vec<Diagnostic>,
+}
+
+impl Report {
+    pub fn add(&mut self, diagnostic: Diagnostic) {
+        self.findings.push(diagnostic);
+    }
+
+    pub fn has_errors(&self) -> bool {
+        self.findings
+            .iter()
+            .any(|finding| finding.severity == Severity::Error)
+    }
+
+    /// Puts findings in the order of the text and drops what was said twice, so that the order
+    /// in which phases ran cannot be seen.
+    pub fn settle(&mut self) {
+        self.findings.sort_by(|a, b| {
+            (a.span, a.code.code, &a.message).cmp(&(b.span, b.code.code, &b.message))
+        });
+        self.findings.dedup();
+    }
+}
+
+/// The nearest of `known` to what was written, if it is near enough to be a slip.
+pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let limit = (written.chars().count() / 3).clamp(1, 3);
+    known
+        .into_iter()
+        .filter(|name| *name != written)
+        .map(|name| (distance(written, name, limit), name))
+        .filter(|(distance, _)| *distance <= limit)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}
+
+/// Edits between two words: insert, delete, replace, or swap two neighbours. Stops counting
+/// beyond `limit`.
+fn distance(a: &str, b: &str, limit: usize) -> usize {
+    let a: SmallVec<[char; 24]> = a.chars().flat_map(char::to_lowercase).collect();
+    let b: SmallVec<[char; 24]> = b.chars().flat_map(char::to_lowercase).collect();
+    if a.len().abs_diff(b.len()) > limit {
+        return limit + 1;
+    }
+    let mut before: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=b.len()).collect();
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let replace = last[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut best = replace.min(last[j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(before[j - 2] + 1);
+            }
+            row.push(best);
+        }
+        before = std::mem::replace(&mut last, row);
+    }
+    last[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nearest_finds_slips_and_nothing_else() {
+        let known = ["command", "condition", "continue_on_error", "id", "user"];
+        assert_eq!(nearest("comand", known), Some("command"));
+        assert_eq!(nearest("usre", known), Some("user"));
+        assert_eq!(nearest("Command", known), Some("command"));
+        assert_eq!(nearest("banana", known), None);
+        assert_eq!(nearest("command", known), None);
+    }
+}

@@ -1,0 +1,6 @@
+//! From the bytes of a recipe to a plan and diagnostics.
+#![forbid(unsafe_code)]
+
+pub mod codes;
+pub mod diagnostic;
+pub mod source;

@@ -1,0 +1,1 @@
+//! Performs what the machine asks for.
