@@ -1,0 +1,619 @@
+//! The instruction set, declared once.
+//!
+//! Everything that depends on the shape of an instruction derives from the list below: the codec,
+//! the disassembler, the verifier, the generator of random programs and the table in
+//! `spec/bytecode.md`. Only the machine names instructions, in one exhaustive match.
+//!
+//! **Failures are values.** An operation on a failed operand gives that failure (`Any` in, `Any`
+//! out); code tests with `jump_failed`, which is the only way from [`Kind::Any`] to
+//! [`Kind::Data`]. Variables, host calls and results take `Data`, so the verifier proves that no
+//! failure is stored or passed on unseen. `Step` and `Tasks` are linear: nothing copies or drops
+//! them, so every started step ends and every set of tasks is joined, on every path.
+
+/// What the verifier knows of a stack slot or a local.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Kind {
+    /// Data or a failure.
+    Any,
+    /// Data: certainly not a failure.
+    Data,
+    Bool,
+    Int,
+    Text,
+    List,
+    Map,
+    /// An open step; linear.
+    Step,
+    /// A set of tasks; linear.
+    Tasks,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 9] = [
+        Kind::Any,
+        Kind::Data,
+        Kind::Bool,
+        Kind::Int,
+        Kind::Text,
+        Kind::List,
+        Kind::Map,
+        Kind::Step,
+        Kind::Tasks,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Any => "any",
+            Kind::Data => "data",
+            Kind::Bool => "bool",
+            Kind::Int => "int",
+            Kind::Text => "text",
+            Kind::List => "list",
+            Kind::Map => "map",
+            Kind::Step => "step",
+            Kind::Tasks => "tasks",
+        }
+    }
+
+    pub fn is_linear(self) -> bool {
+        matches!(self, Kind::Step | Kind::Tasks)
+    }
+
+    /// Whether a value of this kind may stand where `wanted` is asked for.
+    pub fn fits(self, wanted: Kind) -> bool {
+        self == wanted
+            || match wanted {
+                Kind::Any => !self.is_linear(),
+                Kind::Data => {
+                    matches!(
+                        self,
+                        Kind::Bool | Kind::Int | Kind::Text | Kind::List | Kind::Map
+                    )
+                }
+                _ => false,
+            }
+    }
+
+    /// The kind that both fit, if there is one.
+    pub fn join(self, other: Kind) -> Option<Kind> {
+        if self == other {
+            Some(self)
+        } else if self.is_linear() || other.is_linear() {
+            None
+        } else if self == Kind::Any || other == Kind::Any {
+            Some(Kind::Any)
+        } else {
+            Some(Kind::Data)
+        }
+    }
+}
+
+/// What an instruction takes from the stack or leaves on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slot {
+    /// One value of this kind.
+    One(Kind),
+    /// As many `any` as the `Count` operand says.
+    Many,
+    /// The kind that the `ReadLocal` or `TakeLocal` operand holds.
+    Held,
+    /// Any kind that is not linear; it becomes the kind of the `WriteLocal` operand.
+    Written,
+    /// The parameters of the `Func` operand, in order.
+    Params,
+    /// The results of the `Func` operand, in order.
+    Results,
+    /// The results of the function this instruction stands in.
+    OwnResults,
+    /// The arguments of the `Host` operand: one `data` for each that its table entry leaves open.
+    Args,
+}
+
+/// Where control goes after an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    Next,
+    /// To the label, always.
+    Jump,
+    /// To the label, with these slots in place of the pushes; or on.
+    Branch(&'static [Slot]),
+    /// Out of the function, or out of the program.
+    End,
+}
+
+/// What an operand is: which table it points into, or what it requires.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    Text,
+    Const,
+    Label,
+    Func,
+    /// A function that can be a task: its results are exactly `[any]`.
+    TaskFunc,
+    Host,
+    Step,
+    /// A local that is set.
+    ReadLocal,
+    /// A local that is set, and is not afterwards.
+    TakeLocal,
+    /// A local that is set to what is popped.
+    WriteLocal,
+    /// A local that holds this kind, and still does afterwards.
+    LocalOf(Kind),
+    Count,
+    Int,
+    Builtin,
+    Status,
+}
+
+/// One operand in its generic form; the machine uses the typed fields of [`Instr`] instead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operand {
+    pub role: Role,
+    /// The bits of an `Int` are those of an `i32`.
+    pub value: u32,
+}
+
+impl Role {
+    /// Bytes of the operand in a plan file.
+    pub fn width(self) -> usize {
+        match self {
+            Role::ReadLocal
+            | Role::TakeLocal
+            | Role::WriteLocal
+            | Role::LocalOf(_)
+            | Role::Count
+            | Role::Builtin
+            | Role::Status => 1,
+            Role::Text
+            | Role::Const
+            | Role::Label
+            | Role::Func
+            | Role::TaskFunc
+            | Role::Host
+            | Role::Step
+            | Role::Int => 4,
+        }
+    }
+}
+
+/// One line of the list.
+#[derive(Debug)]
+pub struct Info {
+    pub byte: u8,
+    pub mnemonic: &'static str,
+    pub operands: &'static [(&'static str, Role)],
+    pub pops: &'static [Slot],
+    pub pushes: &'static [Slot],
+    pub flow: Flow,
+    /// Charged each time it runs, before what it is charged per byte it produces.
+    pub fuel: u32,
+    pub sentence: &'static str,
+}
+
+// How a role is held in `Instr`, and how it comes and goes as a `u32`.
+macro_rules! field {
+    (ReadLocal) => {
+        u8
+    };
+    (TakeLocal) => {
+        u8
+    };
+    (WriteLocal) => {
+        u8
+    };
+    (MapLocal) => {
+        u8
+    };
+    (ListLocal) => {
+        u8
+    };
+    (IntLocal) => {
+        u8
+    };
+    (Count) => {
+        u8
+    };
+    (Builtin) => {
+        u8
+    };
+    (Status) => {
+        u8
+    };
+    (Int) => {
+        i32
+    };
+    ($other:ident) => {
+        u32
+    };
+}
+macro_rules! role {
+    (MapLocal) => {
+        Role::LocalOf(Kind::Map)
+    };
+    (ListLocal) => {
+        Role::LocalOf(Kind::List)
+    };
+    (IntLocal) => {
+        Role::LocalOf(Kind::Int)
+    };
+    ($other:ident) => {
+        Role::$other
+    };
+}
+macro_rules! slot {
+    (Many) => {
+        Slot::Many
+    };
+    (Held) => {
+        Slot::Held
+    };
+    (Written) => {
+        Slot::Written
+    };
+    (Params) => {
+        Slot::Params
+    };
+    (Results) => {
+        Slot::Results
+    };
+    (OwnResults) => {
+        Slot::OwnResults
+    };
+    (Args) => {
+        Slot::Args
+    };
+    ($kind:ident) => {
+        Slot::One(Kind::$kind)
+    };
+}
+macro_rules! flow {
+    (next) => { Flow::Next };
+    (jump) => { Flow::Jump };
+    (end) => { Flow::End };
+    (branch $($slot:ident)*) => { Flow::Branch(&[$(slot!($slot)),*]) };
+}
+
+macro_rules! instructions {
+    ($($byte:literal $mnemonic:literal $variant:ident($($field:ident: $role:ident),*)
+        [$($pop:ident)*] => [$($push:ident)*] ($($flow:tt)*) $fuel:literal $sentence:literal;)*) => {
+        /// One instruction, decoded. Eight bytes.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Instr {
+            $(#[doc = $sentence] $variant { $($field: field!($role)),* },)*
+        }
+
+        /// The list, in the order of the bytes.
+        pub static INSTRUCTIONS: &[Info] = &[$(Info {
+            byte: $byte,
+            mnemonic: $mnemonic,
+            operands: &[$((stringify!($field), role!($role))),*],
+            pops: &[$(slot!($pop)),*],
+            pushes: &[$(slot!($push)),*],
+            flow: flow!($($flow)*),
+            fuel: $fuel,
+            sentence: $sentence,
+        }),*];
+
+        // Position in the list, so that an instruction finds its line without a search.
+        #[allow(clippy::upper_case_acronyms, reason = "mirrors the variants of Instr")]
+        #[derive(Clone, Copy)]
+        enum Line { $($variant),* }
+
+        impl Instr {
+            /// The line of the list that describes this instruction.
+            pub fn info(&self) -> &'static Info {
+                match self { $(Instr::$variant { .. } => &INSTRUCTIONS[Line::$variant as usize]),* }
+            }
+
+            /// The operands in their generic form, in the order of the list.
+            pub fn operands(&self) -> ([Operand; 3], usize) {
+                let none = Operand { role: Role::Count, value: 0 };
+                match *self {
+                    $(Instr::$variant { $($field),* } => {
+                        #[allow(unused_mut, reason = "an instruction may have no operands")]
+                        let (mut all, mut count) = ([none; 3], 0);
+                        $(all[count] = Operand { role: role!($role), value: $field as u32 }; count += 1;)*
+                        (all, count)
+                    })*
+                }
+            }
+
+            /// The instruction of this byte with these operands, which must be as many as its
+            /// line says. A value too wide for its field is cut to it.
+            pub fn build(byte: u8, operands: &[u32]) -> Option<Instr> {
+                match byte {
+                    $($byte => {
+                        #[allow(unused_mut, unused_variables, reason = "an instruction may have no operands")]
+                        let mut rest = operands.iter().copied();
+                        let built = Instr::$variant { $($field: rest.next()? as field!($role)),* };
+                        rest.next().is_none().then_some(built)
+                    })*
+                    _ => None,
+                }
+            }
+        }
+
+        // Which line a byte stands in; 255 where none does.
+        static LINE_OF_BYTE: [u8; 256] = {
+            let mut lines = [255u8; 256];
+            $(lines[$byte as usize] = Line::$variant as u8;)*
+            lines
+        };
+    };
+}
+
+/// The line of the list for a byte of a plan file.
+pub fn info_of(byte: u8) -> Option<&'static Info> {
+    INSTRUCTIONS.get(LINE_OF_BYTE[byte as usize] as usize)
+}
+
+instructions! {
+    // Constants.
+    0x01 "null" Null() [] => [Data] (next) 1 "push null";
+    0x02 "true" True() [] => [Bool] (next) 1 "push true";
+    0x03 "false" False() [] => [Bool] (next) 1 "push false";
+    0x04 "int" Int(value: Int) [] => [Int] (next) 1 "push a small integer";
+    0x05 "text" Text(text: Text) [] => [Text] (next) 1 "push a text of the plan";
+    0x06 "const" Const(constant: Const) [] => [Data] (next) 1 "push a constant of the plan";
+    0x07 "empty_list" EmptyList() [] => [List] (next) 1 "push a list with nothing in it";
+    0x08 "empty_map" EmptyMap() [] => [Map] (next) 1 "push a map with nothing in it";
+
+    // Stack and locals.
+    0x10 "pop" Pop() [Any] => [] (next) 1 "drop the top";
+    0x11 "load" Load(local: ReadLocal) [] => [Held] (next) 1 "push a copy of a local";
+    0x12 "take" Take(local: TakeLocal) [] => [Held] (next) 1 "push a local and forget it";
+    0x13 "store" Store(local: WriteLocal) [Written] => [] (next) 1 "set a local";
+
+    // Variables: a map in a local, by name.
+    0x18 "var_or_null" VarOrNull(scope: MapLocal, name: Text) [] => [Data] (next) 2 "push a variable; null if it is not set";
+    0x19 "var_or_fail" VarOrFail(scope: MapLocal, name: Text) [] => [Any] (next) 2 "push a variable; a failure if it is not set";
+    0x1a "has_var" HasVar(scope: MapLocal, name: Text) [] => [Bool] (next) 2 "push whether a variable is set";
+    0x1b "set_var" SetVar(scope: MapLocal, name: Text) [Data] => [] (next) 2 "set a variable";
+    0x1c "unset_var" UnsetVar(scope: MapLocal, name: Text) [] => [] (next) 2 "forget a variable";
+
+    // Paths into values.
+    0x20 "field_or_null" FieldOrNull(name: Text) [Any] => [Any] (next) 2 "push a field of a map; null if there is none";
+    0x21 "field_or_fail" FieldOrFail(name: Text) [Any] => [Any] (next) 2 "push a field of a map; a failure if there is none";
+    0x22 "index_or_null" IndexOrNull() [Any Any] => [Any] (next) 2 "push an item of a list or a field of a map; null if there is none";
+    0x23 "index_or_fail" IndexOrFail() [Any Any] => [Any] (next) 2 "push an item of a list or a field of a map; a failure if there is none";
+
+    // Text.
+    0x28 "concat" Concat(parts: Count) [Many] => [Any] (next) 2 "render the parts to text and put them together";
+    0x29 "json_text" JsonText() [Any] => [Any] (next) 2 "render to compact JSON";
+    0x2a "parse_json" ParseJson() [Any] => [Any] (next) 4 "read the JSON in a text: all of it, the first fenced block, or the first balanced value";
+    0x2b "json_or_text" JsonOrText() [Any] => [Any] (next) 4 "trim a text, and read it if all of it is JSON";
+    0x2c "need_integer" NeedInteger() [Any] => [Any] (next) 2 "render to the text of an integer without blanks; a failure if it is none";
+    0x2d "shell_words" ShellWords() [Any] => [Any] (next) 2 "split a text at blanks and quote each word for a shell";
+    0x2e "fresh_delimiter" FreshDelimiter(values: Count) [Text Many] => [Any] (next) 2 "make a heredoc delimiter that is a line of none of the values";
+    0x2f "exports" Exports() [Map] => [Map] (next) 8 "name every variable as an environment gives it to a script: `RECIPE_VAR_` names and upper-case aliases";
+
+    // Lists and maps.
+    0x30 "list" List(items: Count) [Many] => [Any] (next) 2 "make a list";
+    0x31 "append" Append(list: ListLocal) [Data] => [] (next) 2 "add an item to a list";
+    0x32 "length" Length() [List] => [Int] (next) 1 "push the length of a list";
+    0x33 "put" Put(name: Text) [Map Data] => [Map] (next) 2 "set a field of a map";
+    0x34 "merge" Merge() [Map Map] => [Map] (next) 4 "put the fields of the second map over those of the first";
+    0x35 "without" Without() [Map Map] => [Map] (next) 4 "drop from the first map the fields that the second has";
+
+    // Comparison: numbers first, then text.
+    0x40 "eq_numbers_first" EqNumbersFirst() [Any Any] => [Any] (next) 2 "equal as numbers if both are or look like numbers, else as text";
+    0x41 "ne_numbers_first" NeNumbersFirst() [Any Any] => [Any] (next) 2 "not eq_numbers_first";
+    0x42 "lt_numbers_first" LtNumbersFirst() [Any Any] => [Any] (next) 2 "less as numbers if both are or look like numbers, else as text";
+    0x43 "le_numbers_first" LeNumbersFirst() [Any Any] => [Any] (next) 2 "less or equal, likewise";
+    0x44 "gt_numbers_first" GtNumbersFirst() [Any Any] => [Any] (next) 2 "greater, likewise";
+    0x45 "ge_numbers_first" GeNumbersFirst() [Any Any] => [Any] (next) 2 "greater or equal, likewise";
+    0x46 "in_numbers_first" InNumbersFirst() [Any Any] => [Any] (next) 2 "the first is an item of the second, a part of its text, or one of its keys; items by eq_numbers_first";
+
+    // Comparison: by type.
+    0x48 "eq_by_type" EqByType() [Any Any] => [Any] (next) 2 "equal within one type; a number equals text that parses to it, a boolean the text of it, null only null";
+    0x49 "ne_by_type" NeByType() [Any Any] => [Any] (next) 2 "not eq_by_type";
+    0x4a "lt_by_type" LtByType() [Any Any] => [Any] (next) 2 "less where the two can be ordered, else false";
+    0x4b "le_by_type" LeByType() [Any Any] => [Any] (next) 2 "less or equal, likewise";
+    0x4c "gt_by_type" GtByType() [Any Any] => [Any] (next) 2 "greater, likewise";
+    0x4d "ge_by_type" GeByType() [Any Any] => [Any] (next) 2 "greater or equal, likewise";
+    0x4e "in_by_type" InByType() [Any Any] => [Any] (next) 2 "the first is an item of the second, a part of its text, or one of its keys; items by eq_by_type";
+
+    // Truth, and what follows from it.
+    0x50 "truth_words" TruthWords() [Data] => [Bool] (next) 1 "false for null, a zero number, an empty list or map, and the texts `false False 0 none None` and the empty one";
+    0x51 "truth_emptiness" TruthEmptiness() [Data] => [Bool] (next) 1 "false for null, false, a zero number, and everything empty";
+    0x52 "truth_flags" TruthFlags() [Data] => [Bool] (next) 1 "false for null, false, a zero number, an empty list or map, and the texts `0 false no` and the blank one, in any case";
+    0x53 "not" Not() [Bool] => [Bool] (next) 1 "the other truth value";
+    0x54 "is_null" IsNull() [Data] => [Bool] (next) 1 "whether it is null";
+
+    // Numbers.
+    0x58 "add" Add() [Any Any] => [Any] (next) 1 "the sum of two integers; a failure if it does not fit";
+    0x59 "sub" Sub() [Any Any] => [Any] (next) 1 "the difference, likewise";
+    0x5a "mul" Mul() [Any Any] => [Any] (next) 1 "the product, likewise";
+    0x5b "div" Div() [Any Any] => [Any] (next) 1 "the quotient towards zero; a failure if divided by zero";
+    0x5c "rem" Rem() [Any Any] => [Any] (next) 1 "the remainder of div; a failure if divided by zero";
+    0x5d "less" Less() [Int Int] => [Bool] (next) 1 "whether the first integer is less than the second";
+    0x5e "builtin" Builtin(which: Builtin, arguments: Count) [Many] => [Any] (next) 4 "a function or method of the condition language";
+
+    // Jumps.
+    0x60 "jump" Jump(to: Label) [] => [] (jump) 1 "go to the label";
+    0x61 "jump_if" JumpIf(to: Label) [Bool] => [] (branch) 1 "go to the label if true";
+    0x62 "jump_unless" JumpUnless(to: Label) [Bool] => [] (branch) 1 "go to the label if false";
+    0x63 "jump_failed" JumpFailed(to: Label) [Any] => [Data] (branch Any) 1 "go to the label with a failure; go on with data";
+    0x64 "list_or" ListOr(to: Label) [Any] => [List] (branch Any) 1 "go on with a list; go to the label with a failure that says it is none";
+    0x65 "map_or" MapOr(to: Label) [Any] => [Map] (branch Any) 1 "go on with a map; go to the label with a failure that says it is none";
+    0x66 "int_or" IntOr(to: Label) [Any] => [Int] (branch Any) 1 "go on with an integer, or text that is one; go to the label with a failure";
+    0x67 "next" Next(list: ListLocal, at: IntLocal, to: Label) [] => [Data] (branch) 1 "push the item of the list at the position and advance it; go to the label past the end";
+
+    // Calls.
+    0x70 "call" Call(function: Func) [Params] => [Results] (next) 4 "run a function";
+    0x71 "return" Return() [OwnResults] => [] (end) 1 "leave the function with its results";
+    0x72 "stop" Stop() [Any] => [] (end) 1 "end the run with an outcome, cancelling every other task";
+    0x73 "fail" Fail(message: Text) [] => [Any] (next) 2 "push a failure with this message";
+    0x74 "failure_map" FailureMap() [Any] => [Map] (next) 4 "what is known of a failure, as a map; of data, an empty one";
+    0x75 "count_step" CountStep() [] => [Any] (next) 1 "count a step that runs: null, or a failure past the limit of the plan";
+
+    // Tasks.
+    0x80 "tasks" Tasks() [] => [Tasks] (next) 2 "push a set of tasks with nothing in it";
+    0x81 "fork" Fork(function: TaskFunc) [Tasks Params] => [Tasks] (next) 8 "start a function as a task of the set";
+    0x82 "fork_within" ForkWithin(function: TaskFunc) [Tasks Int Params] => [Tasks] (next) 8 "start a task that fails with a timeout after so many milliseconds";
+    0x83 "wait_below" WaitBelow() [Tasks Int] => [Tasks] (next) 1 "wait until fewer tasks of the set are running";
+    0x84 "join_next" JoinNext(to: Label) [Tasks] => [Tasks Any] (branch) 2 "wait for the first task that was not joined yet and push its result; go to the label, without the set, when all were";
+    0x85 "join_any" JoinAny(to: Label) [Tasks] => [Tasks Int Any] (branch) 2 "wait for any task that was not joined yet and push its number and result; go to the label, without the set, when all were";
+    0x86 "cancel" Cancel() [Tasks] => [Tasks] (next) 4 "end what still runs in the set; its results are failures";
+
+    // The outside.
+    0x90 "host" Host(call: Host) [Args] => [Any] (next) 16 "ask for a call of the plan's table and push the reply";
+
+    // What the user sees.
+    0x98 "step_begin" StepBegin(step: Step) [] => [Step] (next) 4 "say that a step starts";
+    0x99 "step_skip" StepSkip(step: Step) [] => [] (next) 4 "say that a step is skipped";
+    0x9a "iteration" Iteration(step: Step) [Int] => [Step] (next) 4 "say that an iteration of a step starts";
+    0x9b "step_attempt" StepAttempt() [Step] => [Step] (next) 2 "say that the open step is tried again";
+    0x9c "step_output" StepOutput() [Step Data] => [Step] (next) 2 "say what the open step stored";
+    0x9d "step_end" StepEnd(status: Status) [Step Any] => [] (next) 4 "say that the open step ended, and how; a failure ends it as failed whatever the status says";
+    0x9e "warn" Warn() [Data] => [] (next) 2 "say something that is not a failure";
+}
+
+/// How a step ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Status {
+    Completed = 0,
+    Skipped = 1,
+    Failed = 2,
+    Degraded = 3,
+    Cancelled = 4,
+}
+
+impl Status {
+    pub const ALL: [Status; 5] = [
+        Status::Completed,
+        Status::Skipped,
+        Status::Failed,
+        Status::Degraded,
+        Status::Cancelled,
+    ];
+
+    pub fn from_byte(byte: u8) -> Option<Status> {
+        Status::ALL.get(byte as usize).copied()
+    }
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Status::Completed => "completed",
+            Status::Skipped => "skipped",
+            Status::Failed => "failed",
+            Status::Degraded => "degraded",
+            Status::Cancelled => "cancelled",
+        }
+    }
+}
+
+macro_rules! builtins {
+    ($($byte:literal $variant:ident $name:literal $style:ident $least:literal..=$most:literal $sentence:literal;)*) => {
+        /// A function or method of the condition language. The receiver of a method is its first argument.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u8)]
+        pub enum Builtin { $($variant = $byte),* }
+
+        /// The list of functions and methods.
+        pub static BUILTINS: &[BuiltinInfo] = &[$(BuiltinInfo {
+            builtin: Builtin::$variant, name: $name, style: Style::$style,
+            least: $least, most: $most, sentence: $sentence,
+        }),*];
+
+        impl Builtin {
+            pub fn from_byte(byte: u8) -> Option<Builtin> {
+                match byte { $($byte => Some(Builtin::$variant),)* _ => None }
+            }
+            pub fn info(self) -> &'static BuiltinInfo {
+                BUILTINS.iter().find(|info| info.builtin == self)
+                    .expect("every builtin has a line in its list")
+            }
+        }
+    };
+}
+
+/// Whether a builtin is written `name(x)` or `x.name()`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    Function,
+    Method,
+}
+
+/// One line of the list of builtins. `least` and `most` count arguments with the receiver.
+#[derive(Debug)]
+pub struct BuiltinInfo {
+    pub builtin: Builtin,
+    pub name: &'static str,
+    pub style: Style,
+    pub least: u8,
+    pub most: u8,
+    pub sentence: &'static str,
+}
+
+builtins! {
+    0 Int "int" Function 1..=1 "an integer, cut towards zero; 0 for null; a failure for text that is no number";
+    1 Str "str" Function 1..=1 "the text of a value";
+    2 Len "len" Function 1..=1 "characters of a text, items of a list, fields of a map; 0 of anything else";
+    3 Float "float" Function 1..=1 "a number; 0 for null; a failure for text that is no number";
+    4 Min "min" Function 2..=32 "the least of the arguments, as numbers where all are";
+    5 Max "max" Function 2..=32 "the greatest of the arguments, as numbers where all are";
+    6 Strip "strip" Method 1..=1 "without blanks at both ends";
+    7 LStrip "lstrip" Method 1..=1 "without blanks at the start";
+    8 RStrip "rstrip" Method 1..=1 "without blanks at the end";
+    9 Lower "lower" Method 1..=1 "in lower case";
+    10 Upper "upper" Method 1..=1 "in upper case";
+    11 Title "title" Method 1..=1 "with each word capitalised, blanks kept";
+    12 StartsWith "startswith" Method 2..=2 "whether it starts with the argument";
+    13 EndsWith "endswith" Method 2..=2 "whether it ends with the argument";
+    14 Replace "replace" Method 3..=3 "with each occurrence of the first argument replaced by the second";
+    15 Split "split" Method 1..=2 "the parts between occurrences of the argument, or between blanks";
+    16 Join "join" Method 2..=2 "the items of the argument, rendered, with this text between them";
+    17 Count "count" Method 2..=2 "how often the argument occurs";
+    18 Find "find" Method 2..=2 "where the argument first occurs, in characters; -1 if it does not";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_instruction_is_eight_bytes() {
+        assert_eq!(std::mem::size_of::<Instr>(), 8);
+    }
+
+    #[test]
+    fn the_list_is_in_the_order_of_its_bytes_and_names_are_unique() {
+        for pair in INSTRUCTIONS.windows(2) {
+            assert!(
+                pair[0].byte < pair[1].byte,
+                "{} before {}",
+                pair[0].mnemonic,
+                pair[1].mnemonic
+            );
+        }
+        let mut names: Vec<_> = INSTRUCTIONS.iter().map(|info| info.mnemonic).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), INSTRUCTIONS.len());
+    }
+
+    #[test]
+    fn every_byte_finds_its_line_and_builds_what_it_says() {
+        for info in INSTRUCTIONS {
+            let found = info_of(info.byte).expect("a listed byte has a line");
+            assert_eq!(found.mnemonic, info.mnemonic);
+            let values: Vec<u32> = (1..=info.operands.len() as u32).collect();
+            let built = Instr::build(info.byte, &values).expect("the right number of operands");
+            assert_eq!(built.info().byte, info.byte);
+            let (operands, count) = built.operands();
+            assert_eq!(count, info.operands.len());
+            assert!(
+                operands[..count]
+                    .iter()
+                    .zip(&values)
+                    .all(|(o, v)| o.value == *v)
+            );
+            assert!(Instr::build(info.byte, &[0; 4]).is_none());
+        }
+        assert!(info_of(0).is_none());
+    }
+}
