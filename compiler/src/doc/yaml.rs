@@ -1,0 +1,641 @@
+//! YAML text to the spanned tree; the only file that names the YAML parser.
+//!
+//! The parser gives events with byte ranges. Ours are the tree, duplicate keys, `<<`, bounds on
+//! depth and alias expansion, unquoted holes, and going on after a mistake that ends with its line.
+//! Nothing here knows what a recipe is.
+
+use super::mistake::{Mistake, Scene};
+use super::node::{Entry, Kind, Node, Scalar, Style, duplicate_key, repeated};
+use super::trace::{Segment, Trace, Tracer};
+use super::{MAX_DEPTH, MAX_EXPANSION, mistake, quoted};
+use crate::codes;
+use crate::diagnostic::{Diagnostic, Fix, Report};
+use crate::source::{SourceId, Span};
+use bumpalo::Bump;
+use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, StructureStyle, Tag};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// How many mistakes are stepped over before reading stops at the next one.
+const MAX_MASKS: usize = 16;
+
+/// Reads one document. What is wrong goes to the report; what could be understood is given back,
+/// and nothing only if nothing could be.
+pub fn read<'a>(
+    arena: &'a Bump,
+    source: SourceId,
+    text: &str,
+    report: &mut Report,
+) -> Option<Node<'a>> {
+    if super::too_large(source, text, report) {
+        return None;
+    }
+    let text: &'a str = arena.alloc_str(text);
+    let mut masked = text;
+    let mut masks: Vec<Range<usize>> = Vec::new();
+    let before = report.findings.len();
+    loop {
+        let mut reader = Reader::new(arena, source, text, &masks);
+        let Some(error) = reader.run(masked) else {
+            return reader.finish(before, report);
+        };
+        let scene = reader.scene(&error);
+        let (found, cover) = mistake::explain(&kind(&error), &scene);
+        let cover = cover.filter(|range| {
+            masks.len() < MAX_MASKS
+                && !range.is_empty()
+                && masks
+                    .iter()
+                    .all(|m| m.end <= range.start || range.end <= m.start)
+        });
+        report.add(found);
+        let Some(range) = cover else {
+            reader.stop();
+            return reader.finish(before, report);
+        };
+        // Reading again with letters over the mistake keeps every offset, and finds what follows.
+        let mut again = String::with_capacity(text.len());
+        again.push_str(&masked[..range.start]);
+        again.extend(std::iter::repeat_n('x', range.len()));
+        again.push_str(&masked[range.end..]);
+        masked = arena.alloc_str(&again);
+        masks.push(range);
+    }
+}
+
+/// A list or map that is not finished.
+struct Frame<'a> {
+    map: bool,
+    flow: bool,
+    start: usize,
+    /// The end of the last child, as written.
+    end: usize,
+    /// Where its children begin on the stack of nodes or entries.
+    first: usize,
+    key: Option<Node<'a>>,
+    anchor: usize,
+    /// What had been read, with aliases expanded, when it began.
+    before: usize,
+    height: usize,
+}
+
+#[derive(Clone, Copy)]
+struct Anchored<'a> {
+    node: Node<'a>,
+    weight: usize,
+    height: usize,
+}
+
+struct Reader<'a, 'm> {
+    arena: &'a Bump,
+    source: SourceId,
+    text: &'a str,
+    masks: &'m [Range<usize>],
+    frames: Vec<Frame<'a>>,
+    nodes: Vec<Node<'a>>,
+    entries: Vec<Entry<'a>>,
+    anchors: Vec<Option<Anchored<'a>>>,
+    /// Bytes and nodes so far, with aliases expanded.
+    total: usize,
+    expansion_said: bool,
+    segments: Vec<Segment>,
+    root: Option<Node<'a>>,
+    documents: usize,
+    /// Where the last scalar stands.
+    last: Range<usize>,
+    report: Report,
+}
+
+impl<'a, 'm> Reader<'a, 'm> {
+    fn new(
+        arena: &'a Bump,
+        source: SourceId,
+        text: &'a str,
+        masks: &'m [Range<usize>],
+    ) -> Reader<'a, 'm> {
+        Reader {
+            arena,
+            source,
+            text,
+            masks,
+            frames: Vec::new(),
+            nodes: Vec::new(),
+            entries: Vec::new(),
+            anchors: Vec::new(),
+            total: 0,
+            expansion_said: false,
+            segments: Vec::new(),
+            root: None,
+            documents: 0,
+            last: 0..0,
+            report: Report::default(),
+        }
+    }
+
+    /// Takes in the events of the first document, up to an error of syntax.
+    fn run(&mut self, masked: &'a str) -> Option<ScanError> {
+        let options = granit_parser::options! {
+            emit_comments: false,
+            emit_unresolved_aliases: true,
+            flow_nesting_limit: MAX_DEPTH + 1,
+            block_nesting_limit: MAX_DEPTH + 1,
+        };
+        for event in Parser::new_from_str_with_options(masked, options) {
+            let (event, span) = match event {
+                Ok(pair) => pair,
+                Err(error) => return Some(error),
+            };
+            let range = self.clamp(span.byte_range().unwrap_or(0..0));
+            match event {
+                Event::DocumentStart(..) => {
+                    self.documents += 1;
+                    if self.documents == 2 {
+                        self.report.add(
+                            Diagnostic::new(
+                                &codes::SEVERAL_DOCUMENTS,
+                                self.span(range),
+                                "a second document begins here",
+                            )
+                            .help("keep one document per file; only the first is read"),
+                        );
+                        return None;
+                    }
+                }
+                Event::Scalar(text, style, anchor, tag) => {
+                    self.scalar(text, style, anchor, tag.as_deref(), range);
+                }
+                Event::SequenceStart(style, anchor, _) => self.open(false, style, anchor, range)?,
+                Event::MappingStart(style, anchor, _) => self.open(true, style, anchor, range)?,
+                Event::SequenceEnd | Event::MappingEnd => self.close(range.end, false),
+                Event::Alias(id) => self.alias(id, range),
+                Event::UnresolvedAlias(name) => self.unknown_alias(&name, range),
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// Closes everything that is open, as what it is: cut short.
+    fn stop(&mut self) {
+        while let Some(frame) = self.frames.last_mut() {
+            if let Some(key) = frame.key.take() {
+                let at = Span::new(self.source, key.span.end as usize, key.span.end as usize);
+                let value = Node::new(at, Kind::Broken);
+                self.entries.push(Entry { key, value });
+            }
+            let end = frame.end;
+            self.close(end, true);
+        }
+        if let Some(root) = &mut self.root {
+            root.partial = true;
+        }
+    }
+
+    fn finish(mut self, before: usize, report: &mut Report) -> Option<Node<'a>> {
+        if !self.frames.is_empty() {
+            self.stop();
+        }
+        report.findings.append(&mut self.report.findings);
+        let empty = match self.root {
+            None => report.findings.len() == before,
+            Some(root) => root.span.start == root.span.end && root.scalar().is_some(),
+        };
+        if empty {
+            report.add(
+                Diagnostic::new(
+                    &codes::NOT_A_RECIPE,
+                    Span::top(self.source),
+                    "the file is empty",
+                )
+                .help("a recipe begins with `name:` and has `steps:`"),
+            );
+            return None;
+        }
+        self.root
+    }
+
+    fn span(&self, range: Range<usize>) -> Span {
+        Span::new(self.source, range.start, range.end)
+    }
+
+    fn clamp(&self, range: Range<usize>) -> Range<usize> {
+        let end = self
+            .text
+            .floor_char_boundary(range.end.min(self.text.len()));
+        let start = self.text.floor_char_boundary(range.start.min(end));
+        start..end
+    }
+
+    /// Begins a list or map; nothing if it is one too deep, which ends the reading.
+    fn open(
+        &mut self,
+        map: bool,
+        style: StructureStyle,
+        anchor: usize,
+        at: Range<usize>,
+    ) -> Option<()> {
+        if self.frames.len() == MAX_DEPTH {
+            self.too_deep(at);
+            return None;
+        }
+        self.total += 1;
+        self.frames.push(Frame {
+            map,
+            flow: style == StructureStyle::Flow,
+            start: at.start,
+            end: at.end,
+            first: if map {
+                self.entries.len()
+            } else {
+                self.nodes.len()
+            },
+            key: None,
+            anchor,
+            before: self.total,
+            height: 0,
+        });
+        Some(())
+    }
+
+    fn too_deep(&mut self, at: Range<usize>) {
+        self.report.add(
+            Diagnostic::new(
+                &codes::TOO_DEEP,
+                self.span(at),
+                format!("lists and maps are nested deeper than {MAX_DEPTH} levels here"),
+            )
+            .help("flatten the value, or move it to a file of its own"),
+        );
+    }
+
+    fn close(&mut self, end: usize, partial: bool) {
+        let Some(frame) = self.frames.pop() else {
+            return;
+        };
+        // The parser ends a block collection where the next token stands, behind blank lines.
+        let end = if frame.flow && !partial {
+            end
+        } else {
+            frame.end
+        };
+        let span = self.span(frame.start..end.max(frame.start));
+        let kind = if frame.map {
+            self.close_map(frame.first, span)
+        } else {
+            let items = self.arena.alloc_slice_copy(&self.nodes[frame.first..]);
+            self.nodes.truncate(frame.first);
+            Kind::List(items)
+        };
+        let mut node = Node::new(span, kind);
+        node.partial = partial;
+        if frame.flow
+            && !partial
+            && let Some(hole) = self.unquoted_hole(node)
+        {
+            node = hole;
+        }
+        let weight = self.total - frame.before + 1;
+        self.complete(node, frame.anchor, weight, frame.height + 1);
+    }
+
+    /// A finished value goes to the list or map it stands in.
+    fn complete(&mut self, node: Node<'a>, anchor: usize, weight: usize, height: usize) {
+        if anchor > 0 {
+            if self.anchors.len() <= anchor {
+                self.anchors.resize(anchor + 1, None);
+            }
+            self.anchors[anchor] = Some(Anchored {
+                node,
+                weight,
+                height,
+            });
+        }
+        let Some(frame) = self.frames.last_mut() else {
+            self.root = Some(node);
+            return;
+        };
+        let written = node.alias.unwrap_or(node.span);
+        frame.end = frame.end.max(written.end as usize);
+        frame.height = frame.height.max(height);
+        if !frame.map {
+            self.nodes.push(node);
+        } else if let Some(key) = frame.key.take() {
+            self.entries.push(Entry { key, value: node });
+        } else {
+            frame.key = Some(node);
+        }
+    }
+
+    fn scalar(
+        &mut self,
+        decoded: Cow<'a, str>,
+        style: ScalarStyle,
+        anchor: usize,
+        tag: Option<&Tag>,
+        range: Range<usize>,
+    ) {
+        let style = match style {
+            ScalarStyle::Plain => Style::Plain,
+            ScalarStyle::SingleQuoted => Style::Single,
+            ScalarStyle::DoubleQuoted => Style::Double,
+            ScalarStyle::Literal => Style::Literal,
+            ScalarStyle::Folded => Style::Folded,
+        };
+        self.last = range.clone();
+        let mut range = range;
+        let mut text: &'a str = match decoded {
+            Cow::Borrowed(text) => text,
+            Cow::Owned(text) => self.arena.alloc_str(&text),
+        };
+        let mut trace = None;
+        if style == Style::Plain && range.is_empty() {
+            // A value that is not written stands behind its colon.
+            text = "";
+            if self.text.as_bytes().get(range.start) == Some(&b':') {
+                range = range.start + 1..range.start + 1;
+            }
+        }
+        if let Some(mask) = self.masks.iter().find(|mask| mask.start == range.start) {
+            let written = &self.text[mask.clone()];
+            if range.end <= mask.end {
+                text = written;
+                trace = Some(Trace::Straight(mask.start as u32));
+            } else {
+                let rest = text.get(mask.len()..).unwrap_or("");
+                text = self.arena.alloc_str(&format!("{written}{rest}"));
+                trace = Some(Trace::Whole);
+            }
+        }
+        let trace = trace.unwrap_or_else(|| self.trace(text, style, range.clone()));
+        if matches!(style, Style::Literal | Style::Folded) {
+            let content = self.text[range.clone()].trim_end_matches(['\n', '\r', ' ', '\t']);
+            range.end = range.start + content.len();
+        }
+        self.total += 1 + range.len();
+        let tag = tag.map(|tag| &*self.arena.alloc_str(&tag_name(tag)));
+        let scalar = self.arena.alloc(Scalar {
+            text,
+            style,
+            tag,
+            trace,
+        });
+        let weight = 1 + range.len();
+        let node = Node::new(self.span(range), Kind::Scalar(scalar));
+        self.complete(node, anchor, weight, 0);
+    }
+
+    fn trace(&mut self, text: &str, style: Style, range: Range<usize>) -> Trace<'a> {
+        let raw = self.text.as_bytes();
+        let (content, quote) = match style {
+            Style::Plain => (range.clone(), None),
+            Style::Single | Style::Double if range.len() >= 2 => (
+                range.start + 1..range.end - 1,
+                Some(if style == Style::Single { b'\'' } else { b'"' }),
+            ),
+            Style::Single | Style::Double => return Trace::Whole,
+            Style::Literal | Style::Folded => (range.clone(), None),
+        };
+        if raw.get(content.clone()) == Some(text.as_bytes()) || text.is_empty() {
+            return Trace::Straight(content.start as u32);
+        }
+        let tracer = Tracer::new(text, &mut self.segments);
+        let traced = match style {
+            Style::Literal | Style::Folded => tracer.block(raw, content, style == Style::Folded),
+            _ => tracer.flow(raw, content, quote),
+        };
+        match traced {
+            Ok(()) => Trace::Segments(self.arena.alloc_slice_copy(&self.segments)),
+            Err(_) => Trace::Whole,
+        }
+    }
+
+    fn broken(&mut self, range: Range<usize>) {
+        let node = Node::new(self.span(range), Kind::Broken);
+        self.complete(node, 0, 1, 0);
+    }
+
+    fn alias(&mut self, id: usize, range: Range<usize>) {
+        let span = self.span(range.clone());
+        let Some(target) = self.anchors.get(id).copied().flatten() else {
+            let name = &self.text[range.clone()];
+            self.report.add(
+                Diagnostic::new(
+                    &codes::YAML_SYNTAX,
+                    span,
+                    format!("`{name}` stands inside the value it names"),
+                )
+                .help("a value cannot contain itself; write it out"),
+            );
+            return self.broken(range);
+        };
+        if self.frames.len() + target.height > MAX_DEPTH {
+            self.too_deep(range.clone());
+            return self.broken(range);
+        }
+        if self.total + target.weight > self.text.len() * MAX_EXPANSION {
+            if !self.expansion_said {
+                self.expansion_said = true;
+                self.report.add(
+                    Diagnostic::new(
+                        &codes::ALIAS_EXPANSION,
+                        span,
+                        format!(
+                            "aliases expand to more than {MAX_EXPANSION} times the file from here on"
+                        ),
+                    )
+                    .help("write fewer aliases of aliases"),
+                );
+            }
+            return self.broken(range);
+        }
+        self.total += target.weight;
+        let node = Node {
+            alias: Some(span),
+            ..target.node
+        };
+        self.complete(node, 0, target.weight, target.height);
+    }
+
+    fn unknown_alias(&mut self, name: &str, range: Range<usize>) {
+        let found = Diagnostic::new(
+            &codes::YAML_SYNTAX,
+            self.span(range.clone()),
+            format!("nothing above is anchored as `&{name}`"),
+        );
+        let written = quoted(&self.text[range.clone()]);
+        self.report.add(
+            found
+                .help("write the anchor before its alias, or quote the value if `*` is part of it")
+                .fix(Fix::unsafe_(
+                    "quote the value",
+                    self.span(range.clone()),
+                    written,
+                )),
+        );
+        self.broken(range);
+    }
+
+    /// `{{x}}` without quotes: a map whose only key is a map. Gives the text that was meant.
+    fn unquoted_hole(&mut self, node: Node<'a>) -> Option<Node<'a>> {
+        let [only] = node.map()? else { return None };
+        let inner = only.key;
+        inner.map()?;
+        let adjacent = inner.span.start == node.span.start + 1
+            && inner.span.end + 1 == node.span.end
+            && only.value.span.start == only.value.span.end;
+        let written = &self.text[node.span.range()];
+        if !adjacent || inner.alias.is_some() || written.contains('\n') {
+            return None;
+        }
+        self.report
+            .add(mistake::unquoted_hole(written, node.span, node.span));
+        let scalar = self.arena.alloc(Scalar {
+            text: written,
+            style: Style::Plain,
+            tag: None,
+            trace: Trace::Straight(node.span.start),
+        });
+        Some(Node::new(node.span, Kind::Scalar(scalar)))
+    }
+
+    /// The entries of a finished map: duplicates reported, `<<` applied.
+    fn close_map(&mut self, first: usize, span: Span) -> Kind<'a> {
+        let own = &self.entries[first..];
+        let merges = own.iter().any(is_merge);
+        let again = repeated(own);
+        if !merges && again.is_empty() {
+            let entries = self.arena.alloc_slice_copy(own);
+            self.entries.truncate(first);
+            return Kind::Map(entries);
+        }
+        for (index, earlier) in &again {
+            self.report.add(duplicate_key(&own[*index], &own[*earlier]));
+        }
+        let mut kept: Vec<Entry<'a>> = Vec::new();
+        let mut seen: HashMap<&'a str, ()> = own
+            .iter()
+            .filter_map(|entry| Some((entry.name()?, ())))
+            .collect();
+        let mut bad: Vec<Span> = Vec::new();
+        for entry in own.iter().filter(|entry| is_merge(entry)) {
+            let maps: &[Node<'a>] = match entry.value.kind {
+                Kind::List(maps) => maps,
+                _ => std::slice::from_ref(&entry.value),
+            };
+            for map in maps {
+                match map.kind {
+                    Kind::Map(entries) => {
+                        for entry in entries {
+                            if entry
+                                .name()
+                                .is_none_or(|name| seen.insert(name, ()).is_none())
+                            {
+                                kept.push(*entry);
+                            }
+                        }
+                    }
+                    Kind::Broken => {}
+                    _ => bad.push(map.alias.unwrap_or(map.span)),
+                }
+            }
+        }
+        let repeats = |index: usize| again.binary_search_by_key(&index, |pair| pair.0).is_ok();
+        for (index, entry) in own.iter().enumerate() {
+            if !is_merge(entry) && !repeats(index) {
+                kept.push(*entry);
+            }
+        }
+        for value in bad {
+            let at = if value.start == value.end {
+                span
+            } else {
+                value
+            };
+            self.report.add(
+                Diagnostic::new(&codes::BAD_MERGE, at, "`<<` takes a map or a list of maps")
+                    .help("anchor a map with `&name` and merge it with `<<: *name`"),
+            );
+        }
+        self.entries.truncate(first);
+        Kind::Map(self.arena.alloc_slice_copy(&kept))
+    }
+
+    fn scene(&self, error: &ScanError) -> Scene<'_> {
+        let at = error.marker().byte_offset().unwrap_or(self.text.len());
+        let flow = |frame: &&Frame<'_>| frame.flow;
+        Scene {
+            source: self.source,
+            text: self.text,
+            at: self.clamp(at..at).start,
+            last: self.last.clone(),
+            outermost: self.frames.iter().find(flow).map(|frame| frame.start),
+            innermost: self.frames.iter().rfind(flow).map(|frame| frame.start),
+        }
+    }
+}
+
+fn is_merge(entry: &Entry<'_>) -> bool {
+    entry
+        .key
+        .scalar()
+        .is_some_and(|key| key.text == "<<" && key.style == Style::Plain && key.tag.is_none())
+}
+
+fn tag_name(tag: &Tag) -> String {
+    match tag.core_suffix() {
+        Some(name) => format!("!!{name}"),
+        None => format!("{}{}", tag.handle(), tag.suffix()),
+    }
+}
+
+/// The parser's errors in our words, many to one.
+fn kind(error: &ScanError) -> Mistake {
+    use ErrorKind as E;
+    match error.kind() {
+        E::TabNotAllowed
+        | E::TabInBlockIndentation
+        | E::TabInIndentation
+        | E::TabAtBlockScalarStart
+        | E::TabInPlainScalar => Mistake::Tab,
+        E::UnclosedQuotedScalar
+        | E::InvalidQuotedScalarIndent
+        | E::DocumentIndicatorInQuotedScalar => Mistake::UnclosedQuote,
+        E::UnclosedFlowCollection { .. }
+        | E::UnexpectedEofFlowSequence
+        | E::UnexpectedEofFlowMapping
+        | E::UnexpectedEofImplicitFlowMapping => Mistake::UnclosedBracket,
+        E::MappingValueNotAllowed | E::InvalidColonPlacement => Mistake::Colon,
+        E::InvalidIndentation | E::InvalidFlowScalarIndent | E::ExpectedDocumentStart => {
+            Mistake::Indentation
+        }
+        E::InvalidBlockScalarIndent => Mistake::BlockIndentation,
+        E::UnexpectedCharacter { character } => Mistake::Character(*character),
+        E::InvalidTrailingSingleQuotedScalar | E::InvalidTrailingDoubleQuotedScalar => {
+            Mistake::AfterQuote
+        }
+        E::ExpectedBlockMappingKey => Mistake::NotAKey,
+        E::ExpectedBlockSequenceEntry => Mistake::NotAnItem,
+        E::ExpectedFlowMappingSeparator | E::ExpectedFlowSequenceSeparator => Mistake::Separator,
+        E::UnknownQuotedScalarEscape
+        | E::InvalidQuotedScalarHexEscape
+        | E::InvalidLowSurrogateHexEscape
+        | E::InvalidLowSurrogate
+        | E::MissingLowSurrogate
+        | E::UnpairedLowSurrogate
+        | E::InvalidUnicodeEscape => Mistake::Escape,
+        E::BlockSequenceEntryNotAllowed
+        | E::InvalidBlockEntryWhitespace
+        | E::BlockEntryInFlowCollection
+        | E::PlainScalarStartsWithDashFlowIndicator => Mistake::Dash,
+        E::MisplacedFlowCollectionEnd | E::MismatchedFlowCollectionEnd { .. } => {
+            Mistake::ClosingBracket
+        }
+        E::SimpleKeyExpected | E::InvalidSimpleKey | E::MappingKeyNotAllowed => Mistake::NoColon,
+        E::MissingAnchorOrAliasName => Mistake::NoName,
+        E::CommentInterceptedScalar | E::CommentNotSeparated => Mistake::Comment,
+        E::InvalidBlockScalarHeader | E::ZeroBlockScalarIndent => Mistake::BlockHeader,
+        E::RecursionLimitExceeded => Mistake::TooDeep,
+        other => Mistake::Other(other.to_string()),
+    }
+}
