@@ -56,7 +56,7 @@ impl Settling<'_> {
                 &codes::BAD_CONDITION,
                 format!("`{name}` holds `__`, which conditions do not allow in names"),
             )
-            .help("put the name into a hole, such as `{{a__b}}`, or choose another"),
+            .help("name it in a hole, where `__` is allowed, or choose another name"),
         );
     }
 
@@ -253,7 +253,12 @@ impl Settling<'_> {
                 let mut problem = problem
                     .help(format!("did you mean `{near}`? {all}"))
                     .risky(name, near);
+                let arity = Function::find(near)
+                    .filter(|_| receiver.is_none())
+                    .map(Function::arity)
+                    .or(Method::find(near).map(Method::arity));
                 if near == lower
+                    && arity.is_some_and(|arity| arity.allows(args.len()))
                     && let Some(fix) = &mut problem.fix
                 {
                     fix.applicability = Applicability::Safe;

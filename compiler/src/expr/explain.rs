@@ -3,6 +3,7 @@
 //! One finding per condition, on the offending token alone, with what the author most likely
 //! meant. It reads tokens only; there is no tree when it is asked.
 
+use super::holes::scan;
 use super::tokens::{Kind, Token, bad};
 use super::{BareWords, Problem};
 use chumsky::span::SimpleSpan;
@@ -100,7 +101,7 @@ impl Place<'_> {
         }
         match kind {
             Kind::UnclosedText => self.unclosed_text(span),
-            Kind::BadHole => bad_hole(span, written),
+            Kind::BadHole => self.bad_hole(span),
             Kind::Stray => self.stray(span, after_value),
             Kind::Name if after_value => self.word(span, bare),
             Kind::Number if after_value && written.starts_with('-') => arithmetic(span, "-"),
@@ -148,17 +149,48 @@ impl Place<'_> {
 
     fn after_dot(&self, kind: Kind, span: SimpleSpan) -> Problem {
         let written = self.written(self.at);
+        if kind == Kind::Number && self.before(2) == Some(Kind::Number) {
+            let first = self.at - 2;
+            let whole = self.range(first, self.at);
+            return bad(
+                span,
+                format!("`{}` is not a number", &self.text[whole.clone()]),
+            )
+            .help("put it into quotes if it is text, such as a version")
+            .risky(whole.clone(), format!("'{}'", &self.text[whole]));
+        }
         if kind == Kind::Number && !written.contains(['.', 'e', 'E']) {
             let dot = self.tokens[self.at - 1].1.start;
             return bad(span, format!("`{written}` is not the name of a field"))
                 .help(format!("write `[{written}]` for an item of a list"))
-                .safe(dot..span.end, format!("[{written}]"));
+                .risky(dot..span.end, format!("[{written}]"));
         }
         bad(
             span,
             format!("a name is missing before {}", quoted(written)),
         )
         .help("name a field or a method after `.`")
+    }
+
+    fn bad_hole(&self, span: SimpleSpan) -> Problem {
+        let written = self.written(self.at);
+        if written.ends_with("}}") && written.len() > 3 {
+            return bad(span, format!("{} is not a hole", quoted(written))).help(
+                "a hole holds one path, such as `{{name}}`, `{{name.field}}` or `{{name[0]}}`",
+            );
+        }
+        let problem = bad(span, "these braces never close").help("a hole ends with `}}`");
+        let slip = scan(&self.text[span.start..]).problems.into_iter().next();
+        match slip
+            .filter(|slip| slip.range.start == 0)
+            .and_then(|slip| slip.fix)
+        {
+            Some(fix) => problem.risky(
+                span.start + fix.range.start..span.start + fix.range.end,
+                fix.text,
+            ),
+            None => problem,
+        }
     }
 
     fn unclosed_text(&self, span: SimpleSpan) -> Problem {
@@ -277,7 +309,13 @@ impl Place<'_> {
             span,
             format!("`{}` is a second comparison", self.written(self.at)),
         );
-        match self.value_before(self.at) {
+        let literal = self.before(1).is_none_or(|kind| {
+            matches!(
+                kind,
+                Kind::Text | Kind::Number | Kind::True | Kind::False | Kind::Null
+            )
+        });
+        match self.value_before(self.at).filter(|_| !literal) {
             Some(left) => {
                 let middle = &self.text[self.range(left, self.at - 1)];
                 problem
@@ -287,7 +325,9 @@ impl Place<'_> {
                     ))
                     .risky(span.start..span.start, format!("and {middle} "))
             }
-            None => problem.help("comparisons do not chain: join two with `and`"),
+            None => problem.help(
+                "comparisons do not chain: join two with `and`, or put parentheses around the first",
+            ),
         }
     }
 
@@ -445,15 +485,11 @@ fn arithmetic(span: SimpleSpan, written: &str) -> Problem {
     .help("compute the number in a step and test its output")
 }
 
-fn bad_hole(span: SimpleSpan, written: &str) -> Problem {
-    if written.ends_with("}}") && written.len() > 3 {
-        return bad(span, format!("`{written}` is not a hole"))
-            .help("a hole holds one path, such as `{{name}}`, `{{name.field}}` or `{{name[0]}}`");
-    }
-    bad(span, "these braces never close").help("a hole ends with `}}`")
-}
-
-/// The user's word; quoted text speaks for itself but is kept apart from the message.
+/// The user's word, cut where it would fill the line.
 fn quoted(written: &str) -> String {
-    format!("`{written}`")
+    let line = written.split('\n').next().unwrap_or_default();
+    match line.char_indices().nth(40) {
+        Some((cut, _)) => format!("`{}…`", &line[..cut]),
+        None => format!("`{line}`"),
+    }
 }

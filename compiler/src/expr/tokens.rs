@@ -231,7 +231,8 @@ pub fn lex(text: &str, bare: BareWords) -> (Vec<Token>, Vec<Problem>) {
             tokens.push((kind, span));
         }
     }
-    let problems = mend(text, &mut tokens);
+    let mut problems = mend_holes(text, &mut tokens);
+    problems.extend(mend_operators(text, &mut tokens));
     (tokens, problems)
 }
 
@@ -287,19 +288,14 @@ fn joined(tokens: &mut Vec<Token>, span: SimpleSpan, text: &str) -> bool {
     true
 }
 
-/// Reads slips with a plain meaning as what they mean, and says so.
-fn mend(text: &str, tokens: &mut Vec<Token>) -> Vec<Problem> {
+/// Reads holes with blanks inside as holes, and says so.
+fn mend_holes(text: &str, tokens: &mut [Token]) -> Vec<Problem> {
     let mut problems = Vec::new();
-    for at in 0..tokens.len() {
-        let (kind, span) = tokens[at];
-        let range = span.into_range();
-        let written = &text[range.clone()];
-        let before = at.checked_sub(1).map(|at| tokens[at].0);
-        let after = tokens.get(at + 1).map(|token| token.0);
-        let between = before.is_some_and(Kind::ends_value) && after.is_some_and(Kind::starts_value);
+    for (kind, span) in tokens {
         match kind {
             Kind::Hole => problems.extend(filter_in_condition(text, span.start)),
             Kind::BadHole => {
+                let written = &text[span.into_range()];
                 let inner = written
                     .strip_prefix("{{")
                     .and_then(|rest| rest.strip_suffix("}}"));
@@ -307,17 +303,36 @@ fn mend(text: &str, tokens: &mut Vec<Token>) -> Vec<Problem> {
                 let meant = inner
                     .filter(|inner| plain_meaning(inner).is_some())
                     .and_then(|inner| plain_meaning(inner.split('|').next()?));
-                if let Some(meant) = meant {
-                    tokens[at].0 = Kind::Hole;
-                    problems.push(
-                        bad(span, format!("`{written}` is not a hole"))
-                            .help(format!(
-                                "a hole has no blanks inside its braces: write `{meant}`"
-                            ))
-                            .safe(range, meant),
-                    );
-                }
+                let Some(meant) = meant else { continue };
+                *kind = Kind::Hole;
+                problems.push(
+                    bad(*span, format!("`{written}` is not a hole"))
+                        .help(format!(
+                            "a hole has no blanks inside its braces: write `{meant}`"
+                        ))
+                        .safe(span.into_range(), meant),
+                );
             }
+            _ => {}
+        }
+    }
+    problems
+}
+
+/// Reads operators of other languages as ours where their meaning is plain, and says so.
+fn mend_operators(text: &str, tokens: &mut [Token]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for at in 0..tokens.len() {
+        let (kind, span) = tokens[at];
+        let written = &text[span.into_range()];
+        let before = at.checked_sub(1).map(|at| tokens[at].0);
+        let after = tokens.get(at + 1).map(|token| token.0);
+        let after_value_not = before == Some(Kind::Not)
+            && at
+                .checked_sub(2)
+                .is_some_and(|at| tokens[at].0.ends_value());
+        let between = before.is_some_and(Kind::ends_value) && after.is_some_and(Kind::starts_value);
+        match kind {
             Kind::Stray if between => {
                 let (kind, meant) = match written {
                     "=" | "===" => (Kind::Eq, "=="),
@@ -336,7 +351,7 @@ fn mend(text: &str, tokens: &mut Vec<Token>) -> Vec<Problem> {
                 let (kind, meant) = match written.to_ascii_lowercase().as_str() {
                     "and" if between => (Kind::And, "and"),
                     "or" if between => (Kind::Or, "or"),
-                    "in" if between || before == Some(Kind::Not) => (Kind::In, "in"),
+                    "in" if between || after_value_not => (Kind::In, "in"),
                     "not" if before.is_some_and(Kind::ends_value) => {
                         let Some((next, end)) = tokens.get(at + 1).copied() else {
                             continue;
