@@ -4,4 +4,5 @@
 pub mod codes;
 pub mod diagnostic;
 pub mod doc;
+pub mod expr;
 pub mod source;

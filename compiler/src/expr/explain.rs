@@ -1,0 +1,495 @@
+//! What to say about a token that cannot stand where it stands.
+//!
+//! One finding per condition, on the offending token alone, with what the author most likely
+//! meant. It reads tokens only; there is no tree when it is asked.
+
+use super::holes::scan;
+use super::tokens::{Kind, Token, bad};
+use super::{BareWords, Problem};
+use chumsky::span::SimpleSpan;
+use std::ops::Range;
+
+struct Place<'a> {
+    text: &'a str,
+    tokens: &'a [Token],
+    /// The token that was not expected; one past the last at the end of the text.
+    at: usize,
+}
+
+pub(super) fn explain(text: &str, tokens: &[Token], at: usize, bare: BareWords) -> Problem {
+    let place = Place { text, tokens, at };
+    match tokens.get(at) {
+        Some((kind, span)) => place.token(*kind, *span, bare),
+        None => place.end(),
+    }
+}
+
+impl Place<'_> {
+    fn kind(&self, at: usize) -> Option<Kind> {
+        self.tokens.get(at).map(|token| token.0)
+    }
+
+    fn before(&self, steps: usize) -> Option<Kind> {
+        self.kind(self.at.checked_sub(steps)?)
+    }
+
+    fn written(&self, at: usize) -> &str {
+        self.tokens
+            .get(at)
+            .map_or("", |token| &self.text[token.1.into_range()])
+    }
+
+    /// The text from one token to another, both included.
+    fn range(&self, from: usize, to: usize) -> Range<usize> {
+        self.tokens[from].1.start..self.tokens[to].1.end
+    }
+
+    /// The text ends too early.
+    fn end(&self) -> Problem {
+        let Some(last) = self.at.checked_sub(1) else {
+            return bad(
+                SimpleSpan::from(0..self.text.len()),
+                "the condition holds no value",
+            );
+        };
+        let (kind, span) = self.tokens[last];
+        if kind.ends_value()
+            && let Some((open, close)) = self.innermost_open()
+        {
+            return self.unclosed(open, close);
+        }
+        if kind == Kind::Comma
+            && let Some((open, close)) = self.innermost_open()
+        {
+            return self.unclosed(open, close);
+        }
+        let written = self.written(last);
+        match kind {
+            Kind::Open | Kind::ListOpen => {
+                self.unclosed(last, if kind == Kind::Open { ")" } else { "]" })
+            }
+            Kind::Dot => bad(span, "a name is missing after `.`")
+                .help("name a field or a method, or remove the dot"),
+            _ => bad(span, format!("a value is missing after `{written}`"))
+                .help(format!("add what `{written}` is to work on, or remove it")),
+        }
+    }
+
+    fn unclosed(&self, open: usize, close: &str) -> Problem {
+        let end = self.text.trim_end().len();
+        let written = self.written(open);
+        bad(
+            self.tokens[open].1,
+            format!("this `{written}` is never closed"),
+        )
+        .help(format!("add `{close}`"))
+        .risky(end..end, close)
+    }
+
+    fn token(&self, kind: Kind, span: SimpleSpan, bare: BareWords) -> Problem {
+        let written = self.written(self.at);
+        let after_value = self.before(1).is_some_and(Kind::ends_value);
+        if self.before(1) == Some(Kind::Dot) {
+            return self.after_dot(kind, span);
+        }
+        if self.before(1) == Some(Kind::Not) && self.before(2).is_some_and(Kind::ends_value) {
+            return bad(
+                self.tokens[self.at - 1].1,
+                "`not` stands between two values",
+            )
+            .help("write `not in`, `and not` or `!=`");
+        }
+        match kind {
+            Kind::UnclosedText => self.unclosed_text(span),
+            Kind::BadHole => self.bad_hole(span),
+            Kind::Stray => self.stray(span, after_value),
+            Kind::Name if after_value => self.word(span, bare),
+            Kind::Number if after_value && written.starts_with('-') => arithmetic(span, "-"),
+            Kind::Close | Kind::ListClose => self.close(span, after_value),
+            Kind::Comma if after_value => self.comma(span),
+            Kind::Not if after_value => bad(span, "`not` stands between two values")
+                .help("write `not in`, `and not` or `!=`"),
+            Kind::Bang if after_value => {
+                bad(span, "`!` stands between two values").help("write `!=` or `and not`")
+            }
+            kind if kind.compares() && after_value => self.chained(span),
+            Kind::Open if after_value => bad(span, "only functions and methods can be called")
+                .help("the functions are `int`, `str`, `len`, `bool`, `float`, `min` and `max`"),
+            Kind::Text if after_value && self.touches_text() => bad(
+                span,
+                format!("an operator is missing before {}", quoted(written)),
+            )
+            .help("write `\\'` for a quote inside quoted text"),
+            _ if after_value => bad(
+                span,
+                format!("an operator is missing before {}", quoted(written)),
+            )
+            .help("join two values with `==`, `!=`, `<`, `>`, `in`, `and` or `or`"),
+            _ => {
+                let problem = bad(
+                    span,
+                    format!("a value is missing before {}", quoted(written)),
+                );
+                match self.at.checked_sub(1) {
+                    Some(last) => problem.help(format!(
+                        "add a value between `{}` and `{written}`, or remove one of them",
+                        self.written(last)
+                    )),
+                    None => problem.help(format!("add a value before `{written}`, or remove it")),
+                }
+            }
+        }
+    }
+
+    fn touches_text(&self) -> bool {
+        self.at > 0
+            && self.tokens[self.at - 1].0 == Kind::Text
+            && self.tokens[self.at - 1].1.end == self.tokens[self.at].1.start
+    }
+
+    fn after_dot(&self, kind: Kind, span: SimpleSpan) -> Problem {
+        let written = self.written(self.at);
+        if kind == Kind::Number && self.before(2) == Some(Kind::Number) {
+            let first = self.at - 2;
+            let whole = self.range(first, self.at);
+            return bad(
+                span,
+                format!("`{}` is not a number", &self.text[whole.clone()]),
+            )
+            .help("put it into quotes if it is text, such as a version")
+            .risky(whole.clone(), format!("'{}'", &self.text[whole]));
+        }
+        if kind == Kind::Number && !written.contains(['.', 'e', 'E']) {
+            let dot = self.tokens[self.at - 1].1.start;
+            return bad(span, format!("`{written}` is not the name of a field"))
+                .help(format!("write `[{written}]` for an item of a list"))
+                .risky(dot..span.end, format!("[{written}]"));
+        }
+        bad(
+            span,
+            format!("a name is missing before {}", quoted(written)),
+        )
+        .help("name a field or a method after `.`")
+    }
+
+    fn bad_hole(&self, span: SimpleSpan) -> Problem {
+        let written = self.written(self.at);
+        if written.ends_with("}}") && written.len() > 3 {
+            return bad(span, format!("{} is not a hole", quoted(written))).help(
+                "a hole holds one path, such as `{{name}}`, `{{name.field}}` or `{{name[0]}}`",
+            );
+        }
+        let problem = bad(span, "these braces never close").help("a hole ends with `}}`");
+        let slip = scan(&self.text[span.start..]).problems.into_iter().next();
+        match slip
+            .filter(|slip| slip.range.start == 0)
+            .and_then(|slip| slip.fix)
+        {
+            Some(fix) => problem.risky(
+                span.start + fix.range.start..span.start + fix.range.end,
+                fix.text,
+            ),
+            None => problem,
+        }
+    }
+
+    fn unclosed_text(&self, span: SimpleSpan) -> Problem {
+        let quote = &self.text[span.start..span.start + 1];
+        bad(
+            SimpleSpan::from(span.start..span.start + 1),
+            format!("the text that starts with this `{quote}` never ends"),
+        )
+        .help(format!("add `{quote}` where the text ends"))
+    }
+
+    /// A word where an operator should be.
+    fn word(&self, span: SimpleSpan, bare: BareWords) -> Problem {
+        let written = self.written(self.at);
+        let problem = bad(span, format!("`{written}` is not an operator"));
+        match written.to_lowercase().as_str() {
+            "is" => self.is(problem),
+            "contains" | "includes" | "has" => self.contains(problem),
+            "matches" | "like" | "match" => problem.help(
+                "there are no patterns; use `in`, `.startswith(…)` or `.endswith(…)`, \
+                 or match in a step",
+            ),
+            "if" | "else" | "elif" | "then" | "unless" => {
+                problem.help("a condition is one question; join several with `and` and `or`")
+            }
+            "eq" | "equals" => problem.help("write `==`").risky(span.into_range(), "=="),
+            "ne" | "neq" => problem.help("write `!=`").risky(span.into_range(), "!="),
+            "lt" => problem.help("write `<`").risky(span.into_range(), "<"),
+            "le" | "lte" => problem.help("write `<=`").risky(span.into_range(), "<="),
+            "gt" => problem.help("write `>`").risky(span.into_range(), ">"),
+            "ge" | "gte" => problem.help("write `>=`").risky(span.into_range(), ">="),
+            "xor" => problem.help("write `!=` between two truths"),
+            "and" | "or" | "in" | "not" => problem.help(format!(
+                "write `{}`, with a value after it",
+                written.to_lowercase()
+            )),
+            _ => {
+                let last = self.tokens[self.at - 1];
+                let problem = bad(span, format!("an operator is missing before `{written}`"));
+                if last.0 == Kind::Number && last.1.end == span.start {
+                    problem.help("a name does not begin with a digit; quote it if it is text")
+                } else if bare == BareWords::Text && last.0 == Kind::Name {
+                    problem.help("put text of several words into quotes")
+                } else {
+                    problem.help("join two values with `==`, `!=`, `<`, `>`, `in`, `and` or `or`")
+                }
+            }
+        }
+    }
+
+    /// `x is None`, `x is not None`, `x is y`.
+    fn is(&self, problem: Problem) -> Problem {
+        let negated = self.kind(self.at + 1) == Some(Kind::Not);
+        let last = self.at + 1 + usize::from(negated);
+        let left = self.value_before(self.at);
+        let null = matches!(
+            self.written(last).to_lowercase().as_str(),
+            "none" | "null" | "empty" | "undefined"
+        );
+        if !null {
+            let meant = if negated { "!=" } else { "==" };
+            let to = if negated { self.at + 1 } else { self.at };
+            return problem
+                .help(format!("write `{meant}`"))
+                .risky(self.range(self.at, to), meant);
+        }
+        let Some(left) = left else {
+            return problem.help("compare with `== null` or `!= null`");
+        };
+        let shown = &self.text[self.range(left, self.at - 1)];
+        let alone = left == 0
+            || matches!(
+                self.tokens[left - 1].0,
+                Kind::And | Kind::Or | Kind::Not | Kind::Bang | Kind::Open | Kind::Comma
+            );
+        let meant = if negated {
+            shown.to_string()
+        } else {
+            format!("not {shown}")
+        };
+        let help = if negated {
+            format!("write `{meant}`, or `{shown} != null` if only null matters")
+        } else {
+            format!("write `{meant}`, or `{shown} == null` if only null matters")
+        };
+        let problem = problem.help(help);
+        if alone {
+            problem.risky(self.range(left, last), meant)
+        } else {
+            problem
+        }
+    }
+
+    /// `x contains 'a'`.
+    fn contains(&self, problem: Problem) -> Problem {
+        let part = self.kind(self.at + 1).filter(|kind| {
+            kind.ends_value()
+                && !self
+                    .kind(self.at + 2)
+                    .is_some_and(|next| matches!(next, Kind::Dot | Kind::Open | Kind::ListOpen))
+        });
+        match (self.value_before(self.at), part) {
+            (Some(left), Some(_)) => {
+                let whole = &self.text[self.range(left, self.at - 1)];
+                let meant = format!("{} in {whole}", self.written(self.at + 1));
+                problem
+                    .help(format!("write `{meant}`"))
+                    .risky(self.range(left, self.at + 1), meant)
+            }
+            _ => problem.help("write the part first: `part in whole`"),
+        }
+    }
+
+    fn chained(&self, span: SimpleSpan) -> Problem {
+        let problem = bad(
+            span,
+            format!("`{}` is a second comparison", self.written(self.at)),
+        );
+        let literal = self.before(1).is_none_or(|kind| {
+            matches!(
+                kind,
+                Kind::Text | Kind::Number | Kind::True | Kind::False | Kind::Null
+            )
+        });
+        match self.value_before(self.at).filter(|_| !literal) {
+            Some(left) => {
+                let middle = &self.text[self.range(left, self.at - 1)];
+                problem
+                    .help(format!(
+                        "comparisons do not chain: write `and {middle}` before it, \
+                         or parentheses around the first"
+                    ))
+                    .risky(span.start..span.start, format!("and {middle} "))
+            }
+            None => problem.help(
+                "comparisons do not chain: join two with `and`, or put parentheses around the first",
+            ),
+        }
+    }
+
+    fn close(&self, span: SimpleSpan, after_value: bool) -> Problem {
+        let written = self.written(self.at);
+        match self.innermost_open() {
+            None => bad(
+                span,
+                format!("nothing is open that this `{written}` could close"),
+            )
+            .help("remove it")
+            .risky(span.into_range(), ""),
+            Some((open, close)) if close != written => {
+                let opened = self.written(open);
+                bad(span, format!("`{written}` does not close `{opened}`"))
+                    .help(format!("write `{close}`"))
+                    .risky(span.into_range(), close)
+            }
+            _ if after_value => bad(span, format!("`{written}` cannot stand here")),
+            Some((open, _)) if open + 1 == self.at => {
+                bad(span, "there is no value in the parentheses").help("put one there")
+            }
+            _ => {
+                let last = self.written(self.at - 1);
+                bad(span, format!("a value is missing before `{written}`"))
+                    .help(format!("add what `{last}` is to work on, or remove it"))
+            }
+        }
+    }
+
+    /// A comma outside a list or a call.
+    fn comma(&self, span: SimpleSpan) -> Problem {
+        let problem = bad(span, "`,` separates nothing here");
+        match self.innermost_open() {
+            Some((open, ")")) => {
+                let problem = problem.help("a list is written in `[` and `]`");
+                match self.closing(open) {
+                    Some(close) => {
+                        let inside =
+                            &self.text[self.tokens[open].1.end..self.tokens[close].1.start];
+                        problem.risky(self.range(open, close), format!("[{inside}]"))
+                    }
+                    None => problem,
+                }
+            }
+            Some(_) => problem.help("an index holds one value"),
+            None => problem.help("join two conditions with `and` or `or`"),
+        }
+    }
+
+    /// A character or operator that no condition holds.
+    fn stray(&self, span: SimpleSpan, after_value: bool) -> Problem {
+        let written = self.written(self.at);
+        let problem = bad(span, format!("`{written}` has no meaning in a condition"));
+        match written {
+            "+" | "-" | "*" | "/" | "%" | "**" | "//" | "+=" | "-=" => arithmetic(span, written),
+            "?" | ":" | "??" => {
+                problem.help("a condition is one question; join several with `and` and `or`")
+            }
+            "=" | ":=" if after_value => problem.help("write `==`, with a value after it"),
+            "&" | "|" => problem.help(format!("write `{written}{written}` between two conditions")),
+            "=~" | "!~" | "~" => problem.help(
+                "there are no patterns; use `in`, `.startswith(…)` or `.endswith(…)`, \
+                 or match in a step",
+            ),
+            "$" | "{" | "}" => problem.help("a variable is written `{{name}}`"),
+            ";" => problem.help("join two conditions with `and` or `or`"),
+            "‘" | "’" | "“" | "”" | "`" => problem.help("text is quoted with `'` or `\"`"),
+            "#" => problem.help("a condition holds no comments; write them in the file"),
+            _ => problem.help("put text into quotes"),
+        }
+    }
+
+    /// Where the innermost bracket open at this place stands, and what closes it.
+    fn innermost_open(&self) -> Option<(usize, &'static str)> {
+        let mut open = Vec::new();
+        for (at, token) in self.tokens[..self.at].iter().enumerate() {
+            match token.0 {
+                Kind::Open => open.push((at, ")")),
+                Kind::ListOpen => open.push((at, "]")),
+                Kind::Close | Kind::ListClose => {
+                    open.pop();
+                }
+                _ => {}
+            }
+        }
+        open.pop()
+    }
+
+    fn closing(&self, open: usize) -> Option<usize> {
+        let mut depth = 0;
+        for (at, token) in self.tokens.iter().enumerate().skip(open) {
+            match token.0 {
+                Kind::Open | Kind::ListOpen => depth += 1,
+                Kind::Close | Kind::ListClose => depth -= 1,
+                _ => {}
+            }
+            if depth == 0 {
+                return Some(at);
+            }
+        }
+        None
+    }
+
+    fn opening(&self, close: usize) -> Option<usize> {
+        let mut depth = 0;
+        for at in (0..=close).rev() {
+            match self.tokens[at].0 {
+                Kind::Close | Kind::ListClose => depth += 1,
+                Kind::Open | Kind::ListOpen => depth -= 1,
+                _ => {}
+            }
+            if depth == 0 {
+                return Some(at);
+            }
+        }
+        None
+    }
+
+    /// The first token of the value that ends just before `at`, with its chain of links.
+    fn value_before(&self, at: usize) -> Option<usize> {
+        let mut first = at.checked_sub(1)?;
+        loop {
+            let kind = self.tokens[first].0;
+            if matches!(kind, Kind::Close | Kind::ListClose) {
+                first = self.opening(first)?;
+                if first > 0 && hangs(self.tokens[first - 1].0, kind) {
+                    first -= 1;
+                    continue;
+                }
+            } else if !kind.ends_value() {
+                return None;
+            }
+            match first.checked_sub(2) {
+                Some(receiver) if self.tokens[first - 1].0 == Kind::Dot => first = receiver,
+                _ => return Some(first),
+            }
+        }
+    }
+}
+
+/// Whether a bracket that `close` closes belongs to the value before it.
+fn hangs(before: Kind, close: Kind) -> bool {
+    match close {
+        Kind::Close => before == Kind::Name,
+        _ => before.ends_value(),
+    }
+}
+
+fn arithmetic(span: SimpleSpan, written: &str) -> Problem {
+    bad(
+        span,
+        format!("`{written}` is arithmetic, which conditions do not have"),
+    )
+    .help("compute the number in a step and test its output")
+}
+
+/// The user's word, cut where it would fill the line.
+fn quoted(written: &str) -> String {
+    let line = written.split('\n').next().unwrap_or_default();
+    match line.char_indices().nth(40) {
+        Some((cut, _)) => format!("`{}…`", &line[..cut]),
+        None => format!("`{line}`"),
+    }
+}
