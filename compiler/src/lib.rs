@@ -3,4 +3,5 @@
 
 pub mod codes;
 pub mod diagnostic;
+pub mod shell;
 pub mod source;
