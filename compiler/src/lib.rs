@@ -5,4 +5,5 @@ pub mod codes;
 pub mod diagnostic;
 pub mod doc;
 pub mod expr;
+pub mod shell;
 pub mod source;

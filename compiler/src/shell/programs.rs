@@ -1,0 +1,443 @@
+//! Which words of a command another program reads as its source, and which the shell itself reads
+//! as more than text.
+//!
+//! A list of habits of common programs. It need not be complete: what it misses is passed as the
+//! text rules say, without a finding.
+
+use super::command::{Feed, Simple, is_declaration};
+use super::position::{Place, Quote, Refusal, Use};
+use super::scan::{Declared, HOLE, Scan, Source};
+use super::word::Word;
+use super::Filter;
+
+/// Programs that run the command that follows their own options.
+const WRAPPERS: &[&str] = &[
+    "sudo", "env", "time", "nice", "nohup", "timeout", "command", "exec", "builtin", "xargs",
+    "stdbuf", "setsid", "ionice", "doas", "busybox", "chronic", "unbuffer",
+];
+
+const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "fish", "ash"];
+
+/// Programs that read their source from standard input when no file is named.
+fn reads_source(program: &str) -> bool {
+    SHELLS.contains(&program)
+        || program.starts_with("python")
+        || matches!(
+            program,
+            "node" | "deno" | "bun" | "perl" | "ruby" | "php" | "lua" | "Rscript" | "psql"
+                | "mysql" | "sqlite3" | "ssh" | "osascript" | "bc" | "gnuplot"
+        )
+}
+
+/// Whether this option of the program is followed by source.
+fn takes_source(program: &str, option: &str) -> bool {
+    let short = |letters: &[char]| {
+        option.starts_with('-') && !option.starts_with("--") && option.ends_with(letters)
+    };
+    if SHELLS.contains(&program) || matches!(program, "su" | "script") {
+        return short(&['c']);
+    }
+    if program.starts_with("python") {
+        return short(&['c']);
+    }
+    match program {
+        "node" | "bun" | "deno" => {
+            short(&['e', 'p']) || option == "--eval" || option == "--print"
+        }
+        "perl" => short(&['e', 'E']),
+        "ruby" | "lua" | "Rscript" | "osascript" => short(&['e']),
+        "php" => short(&['r']),
+        "psql" => option == "-c" || option == "--command",
+        "mysql" => option == "-e" || option == "--execute",
+        "sed" => short(&['e']) || option == "--expression",
+        _ => false,
+    }
+}
+
+/// Of programs whose first operand is source: the options that take operands of their own.
+fn first_operand(program: &str) -> Option<&'static [(&'static str, usize)]> {
+    Some(match program {
+        "awk" | "gawk" | "mawk" | "nawk" => &[("-F", 1), ("-v", 1), ("--assign", 1), ("-f", 99)],
+        "sed" | "gsed" => &[("-f", 99), ("--file", 99), ("-l", 1)],
+        "jq" | "yq" | "gojq" => &[
+            ("--arg", 2),
+            ("--argjson", 2),
+            ("--slurpfile", 2),
+            ("--rawfile", 2),
+            ("--indent", 1),
+            ("-L", 1),
+            ("-f", 99),
+            ("--from-file", 99),
+        ],
+        "trap" | "watch" => &[("-n", 1), ("--interval", 1)],
+        _ => return None,
+    })
+}
+
+fn base(word: &Word) -> Option<&str> {
+    let text = word.literal()?;
+    Some(text.rsplit('/').next().unwrap_or(text))
+}
+
+/// The word that names the program: past the wrappers, their options and their assignments.
+fn program_index(words: &[Word]) -> usize {
+    let mut index = 0;
+    while let Some(name) = words.get(index).and_then(base)
+        && WRAPPERS.contains(&name)
+    {
+        let mut next = index + 1;
+        while let Some(word) = words.get(next) {
+            let option = word.literal().unwrap_or("");
+            let valued = matches!(option, "-u" | "-n" | "-I" | "-P" | "-L" | "-d" | "-s" | "-k")
+                && matches!(name, "sudo" | "xargs" | "nice" | "timeout" | "env");
+            let number = name == "timeout"
+                && option.starts_with(|first: char| first.is_ascii_digit());
+            let set = name == "env" && word.shape.contains(&b'=');
+            if valued {
+                next += 2;
+            } else if option.starts_with('-') || number || set {
+                next += 1;
+            } else if name == "timeout" && next == index + 1 {
+                next += 1;
+            } else {
+                break;
+            }
+        }
+        if next >= words.len() {
+            break;
+        }
+        index = next;
+    }
+    index
+}
+
+impl Scan<'_, '_, '_> {
+    /// Looks at a whole simple command.
+    pub(super) fn judge(&mut self, simple: &Simple, feed: &mut Feed, pipe: bool) {
+        let words = &simple.words;
+        let index = program_index(words);
+        let program = words.get(index).and_then(base).unwrap_or("").to_owned();
+        for word in words {
+            for hole in &word.holes {
+                if let Some(Some(position)) = self.found.positions.get_mut(*hole) {
+                    position.command = (!program.is_empty()).then(|| program.clone());
+                    if position.place == Place::Command {
+                        position.place = Place::Argument;
+                    }
+                }
+            }
+        }
+        if let Some(word) = words.get(index)
+            && word.only_holes()
+        {
+            for hole in &word.holes {
+                if let Some(Some(position)) = self.found.positions.get_mut(*hole) {
+                    position.place = Place::Command;
+                }
+            }
+        }
+        self.judge_variables(&program, words, index);
+        self.judge_sources(&program, words, index);
+
+        let stdin = reads_source(&program) && names_no_file(&program, &words[index.min(words.len())..]);
+        let sourced = matches!(program.as_str(), "source" | ".")
+            && words.iter().any(|word| word.literal() == Some("/dev/stdin"));
+        if stdin || sourced {
+            for here in simple.heres.iter().chain(&feed.heres) {
+                if let Some(here) = self.found.heres.get_mut(*here) {
+                    here.program = Some(program.clone());
+                }
+            }
+            for hole in simple.here_strings.iter().chain(&feed.holes) {
+                self.mark_program(*hole, &program);
+            }
+        }
+        let passes = matches!(program.as_str(), "cat" | "echo" | "printf" | "tee");
+        if !pipe || !passes {
+            *feed = Feed::default();
+        }
+        if pipe && passes {
+            feed.heres.extend(&simple.heres);
+            feed.holes.extend(&simple.here_strings);
+            if matches!(program.as_str(), "echo" | "printf") {
+                feed.holes.extend(words.iter().flat_map(|word| word.holes.iter().copied()));
+            }
+        }
+    }
+
+    fn judge_sources(&mut self, program: &str, words: &[Word], index: usize) {
+        // `find -exec sh -c`, `docker run x sh -c`: wherever a program and its option stand.
+        for (at, word) in words.iter().enumerate() {
+            let Some(name) = base(word) else { continue };
+            for (before, option) in words.iter().enumerate().skip(at + 1) {
+                let Some(option) = option.literal() else { break };
+                if takes_source(name, option) {
+                    if let Some(source) = words.get(before + 1) {
+                        self.mark_source(source, name, before + 2 == words.len());
+                    }
+                } else if !option.starts_with('-') && name != "sed" && name != "psql" {
+                    break;
+                }
+            }
+        }
+        let rest = words.get(index + 1..).unwrap_or(&[]);
+        match program {
+            "eval" | "compgen" | "complete" | "alias" | "parallel" => {
+                for word in rest {
+                    self.mark_source(word, program, false);
+                }
+            }
+            "ssh" => {
+                let mut operands = 0;
+                let mut skip = false;
+                for word in rest {
+                    let option = word.literal().unwrap_or("");
+                    if std::mem::take(&mut skip) {
+                        continue;
+                    }
+                    if operands == 0 && option.starts_with('-') {
+                        skip = option.len() == 2 && "pioFlJLRDbceEImOQSWwB".contains(&option[1..]);
+                        continue;
+                    }
+                    operands += 1;
+                    if operands > 1 {
+                        self.mark_source(word, program, false);
+                    }
+                }
+            }
+            "sqlite3" => {
+                let operands = rest
+                    .iter()
+                    .filter(|word| word.shape.first() != Some(&b'-'));
+                for word in operands.skip(1) {
+                    self.mark_source(word, program, false);
+                }
+            }
+            "sed" if rest.iter().any(|word| {
+                word.literal().is_some_and(|option| takes_source("sed", option))
+                    || word.shape.starts_with(b"--expression=")
+            }) =>
+            {
+                for word in rest {
+                    if word.shape.starts_with(b"--expression=") {
+                        self.mark_source(word, program, false);
+                    }
+                }
+            }
+            _ => {
+                if let Some(options) = first_operand(program) {
+                    let mut skip = 0;
+                    for word in rest {
+                        let option = word.literal().unwrap_or("");
+                        if skip > 0 {
+                            skip -= 1;
+                        } else if let Some((_, operands)) =
+                            options.iter().find(|(name, _)| *name == option)
+                        {
+                            skip = *operands;
+                        } else if word.shape.first() != Some(&b'-') || word.shape.len() == 1 {
+                            self.mark_source(word, program, false);
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// What the shell's own commands do with names and numbers.
+    fn judge_variables(&mut self, program: &str, words: &[Word], index: usize) {
+        let rest = words.get(index + 1..).unwrap_or(&[]);
+        match program {
+            "let" => {
+                for hole in rest.iter().flat_map(|word| &word.holes) {
+                    self.mark_integer(*hole);
+                }
+            }
+            "unset" => {
+                for word in rest {
+                    self.variable_argument(word);
+                }
+            }
+            "mapfile" | "readarray" => {
+                for name in rest.iter().filter_map(Word::literal) {
+                    self.found.declare_array(name);
+                }
+            }
+            "read" => {
+                let mut skip = false;
+                for (at, word) in rest.iter().enumerate() {
+                    let option = word.literal().unwrap_or("");
+                    if std::mem::take(&mut skip) {
+                        continue;
+                    }
+                    if option.starts_with('-') {
+                        if option.ends_with('a')
+                            && let Some(name) = rest.get(at + 1).and_then(Word::literal)
+                        {
+                            self.found.declare_array(name);
+                        }
+                        skip = option.ends_with(['p', 'd', 'n', 'N', 't', 'u', 'i']);
+                    } else if word.shape.first() != Some(&b'-') {
+                        self.variable_argument(word);
+                    }
+                }
+            }
+            "printf" | "test" | "[" | "wait" => {
+                let flags: &[&str] = match program {
+                    "printf" => &["-v"],
+                    "wait" => &["-p"],
+                    _ => &["-v", "-R"],
+                };
+                for pair in rest.windows(2) {
+                    if pair[0].literal().is_some_and(|flag| flags.contains(&flag)) {
+                        self.variable_argument(&pair[1]);
+                    }
+                }
+            }
+            _ if is_declaration(program) => self.judge_declaration(program, rest),
+            _ => {}
+        }
+    }
+
+    fn judge_declaration(&mut self, program: &str, rest: &[Word]) {
+        let mut flags = String::new();
+        for word in rest {
+            if let Some(option) = word.literal()
+                && option.starts_with(['-', '+'])
+            {
+                flags.push_str(option);
+                continue;
+            }
+            let equals = word.shape.iter().position(|byte| *byte == b'=');
+            let name = &word.shape[..equals.unwrap_or(word.shape.len())];
+            if name.contains(&HOLE) {
+                if program != "export" {
+                    self.variable_argument(word);
+                }
+                continue;
+            }
+            let name = std::str::from_utf8(name).unwrap_or("");
+            let name = name.strip_suffix('+').unwrap_or(name);
+            self.found.declare(
+                name,
+                Declared {
+                    associative: flags.contains('A'),
+                    indexed: flags.contains('a'),
+                    array: flags.contains(['a', 'A']),
+                    integer: flags.contains('i'),
+                },
+            );
+            let declared = self.found.declared.get(name).copied().unwrap_or_default();
+            for hole in &word.holes {
+                if flags.contains('n') && program != "export" {
+                    self.mark_refused(*hole, Refusal::Nameref);
+                } else if flags.contains(['a', 'A']) || (declared.array && program != "export") {
+                    self.mark_refused(*hole, Refusal::ArrayDeclaration);
+                } else if flags.contains('i') || declared.integer {
+                    self.mark_integer(*hole);
+                }
+            }
+        }
+    }
+
+    /// A word that bash takes for the name of a variable, with or without an index. In the index
+    /// it runs what it finds, so only a number may come there.
+    pub(super) fn variable_argument(&mut self, word: &Word) {
+        let equals = word.shape.iter().position(|byte| *byte == b'=');
+        let name = &word.shape[..equals.unwrap_or(word.shape.len())];
+        let open = name.iter().position(|byte| *byte == b'[');
+        let mut holes = word.holes.iter();
+        for (at, _) in name.iter().enumerate().filter(|(_, byte)| **byte == HOLE) {
+            let Some(hole) = holes.next() else { return };
+            if open.is_some_and(|open| open < at) {
+                self.mark_integer(*hole);
+            } else {
+                self.mark_refused(*hole, Refusal::VariableArgument);
+            }
+        }
+    }
+
+    fn filter(&self, hole: usize) -> Filter {
+        self.found.holes.get(hole).map_or(Filter::None, |hole| hole.filter)
+    }
+
+    fn mark_source(&mut self, word: &Word, program: &str, last: bool) {
+        for hole in &word.holes {
+            self.mark_program(*hole, program);
+        }
+        // Inside backticks the offsets of a word do not bound its text.
+        if !word.holes.is_empty()
+            && self.backticks == 0
+            && let (Some(first), Some(end)) = (self.row.get(word.start), self.row.get(word.end - 1))
+        {
+            self.found.sources.push(Source {
+                program: program.to_owned(),
+                range: first.at..end.at + 1,
+                holes: word.holes.clone(),
+                last,
+            });
+        }
+    }
+
+    pub(super) fn mark_program(&mut self, hole: usize, program: &str) {
+        if let Some(Some(position)) = self.found.positions.get_mut(hole) {
+            position.program = Some(program.to_owned());
+        }
+    }
+
+    pub(super) fn mark_refused(&mut self, hole: usize, why: Refusal) {
+        if self.filter(hole) == Filter::Raw {
+            return;
+        }
+        if let Some(Some(position)) = self.found.positions.get_mut(hole) {
+            position.reach = Use::Refused;
+            position.refusal.get_or_insert(why);
+        }
+    }
+
+    /// The text here is evaluated as arithmetic after the quotes are gone.
+    pub(super) fn mark_integer(&mut self, hole: usize) {
+        match self.filter(hole) {
+            Filter::Raw => {}
+            Filter::Words => self.mark_refused(hole, Refusal::OneWordOnly),
+            Filter::None | Filter::Json => {
+                if let Some(Some(position)) = self.found.positions.get_mut(hole)
+                    && position.reach == Use::Env
+                {
+                    position.reach = Use::Integer { or_empty: false };
+                }
+            }
+        }
+    }
+
+    pub(super) fn or_empty(&mut self, holes: &[usize]) {
+        for hole in holes {
+            if let Some(Some(position)) = self.found.positions.get_mut(*hole)
+                && let Use::Integer { or_empty } = &mut position.reach
+                && position.quote != Quote::Arithmetic
+            {
+                *or_empty = true;
+            }
+        }
+    }
+}
+
+/// Whether a program that could read a file reads standard input instead.
+fn names_no_file(program: &str, words: &[Word]) -> bool {
+    let mut operands = words.iter().skip(1).filter(|word| {
+        word.literal() == Some("-") || !word.shape.starts_with(b"-")
+    });
+    if words
+        .iter()
+        .any(|word| word.literal().is_some_and(|option| takes_source(program, option)))
+    {
+        return false;
+    }
+    let stdin = words.iter().any(|word| word.literal() == Some("-s"));
+    match program {
+        // These name a host or a database first.
+        "ssh" | "psql" | "mysql" | "sqlite3" => true,
+        _ => stdin || operands.next().is_none_or(|word| word.literal() == Some("-")),
+    }
+}
