@@ -3,4 +3,6 @@
 
 pub mod codes;
 pub mod diagnostic;
+pub mod fix;
+pub mod report;
 pub mod source;
