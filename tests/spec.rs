@@ -1,7 +1,8 @@
 //! The book is true: every block of every page in `spec/`, a test per heading.
 //!
-//! `RRC_UPDATE=1 cargo test --test spec` writes what `rrc` says into the pages instead; read the
-//! difference before you keep it.
+//! `RRC_UPDATE=1 cargo test --test spec` writes what `rrc` says into the pages instead, where they
+//! say something else; `RRC_UPDATE=all` also spells out every message. Read the difference before
+//! you keep it.
 
 mod support;
 
@@ -23,8 +24,9 @@ fn main() -> ExitCode {
             }
         }
     }
-    if std::env::var_os("RRC_UPDATE").is_some_and(|value| value != "0") {
-        return update(&all);
+    match std::env::var("RRC_UPDATE").as_deref() {
+        Err(_) | Ok("" | "0") => {}
+        Ok(how) => return update(&all, how == "all"),
     }
     let trials = all.iter().flat_map(|page| trials(page, &book)).collect();
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
@@ -63,7 +65,7 @@ fn trials(page: &Page, book: &Path) -> Vec<Trial> {
         names.push(name.clone());
         let path = page.path.clone();
         trials.push(Trial::test(name, move || {
-            let outcome = execute(&borrowed(&blocks));
+            let outcome = execute(&borrowed(&blocks), false);
             if outcome.wrong.is_empty() {
                 return Ok(());
             }
@@ -96,12 +98,12 @@ fn slug(heading: &str) -> String {
     words.join("-")
 }
 
-fn update(all: &[Page]) -> ExitCode {
+fn update(all: &[Page], refresh: bool) -> ExitCode {
     let mut code = ExitCode::SUCCESS;
     for page in all {
         let mut updates = Vec::new();
         for (heading, blocks) in sections(page) {
-            let outcome = execute(&borrowed(&blocks));
+            let outcome = execute(&borrowed(&blocks), refresh);
             if outcome.updates.is_empty() && !outcome.wrong.is_empty() {
                 eprintln!(
                     "{} ({heading}): {}",

@@ -111,8 +111,9 @@ pub fn executes(blocks: &[(usize, &Block)]) -> bool {
     })
 }
 
-/// Executes the blocks of one section, given with their place in the page.
-pub fn execute(blocks: &[(usize, &Block)]) -> Outcome {
+/// Executes the blocks of one section, given with their place in the page. `refresh` asks for
+/// updates that spell out every message, also where what stands there is true.
+pub fn execute(blocks: &[(usize, &Block)], refresh: bool) -> Outcome {
     let mut outcome = Outcome::default();
     let mut files: Vec<(&str, &str)> = Vec::new();
     let mut before: Option<(Check<'_>, Wrapped)> = None;
@@ -171,7 +172,7 @@ pub fn execute(blocks: &[(usize, &Block)]) -> Outcome {
                     Ok(((found, outside), fixed)) => {
                         wrong.extend(outside);
                         let problems = caret::compare(&expects, &found, &clean);
-                        if !problems.is_empty() {
+                        if !problems.is_empty() || (refresh && !expects.is_empty()) {
                             let new = caret::annotate(&clean, &found, &expects);
                             outcome.updates.push((*index, new));
                         }
