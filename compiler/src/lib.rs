@@ -5,5 +5,7 @@ pub mod codes;
 pub mod diagnostic;
 pub mod doc;
 pub mod expr;
+pub mod fix;
+pub mod report;
 pub mod shell;
 pub mod source;

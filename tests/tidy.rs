@@ -1,0 +1,408 @@
+//! Facts about this repository, held by tests: what a review would otherwise have to notice.
+
+#[path = "support/page.rs"]
+#[allow(dead_code, reason = "only the headings of pages are read here")]
+mod page;
+
+use page::Page;
+use rrc_compiler::codes;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Every file of the repository, by its path from the root: what git knows, or else what is there.
+fn files() -> Vec<String> {
+    let git = Command::new("git")
+        .args(["ls-files", "--cached", "--others", "--exclude-standard"])
+        .current_dir(root())
+        .output();
+    let mut all: Vec<String> = match git {
+        Ok(output) if output.status.success() => String::from_utf8_lossy(&output.stdout)
+            .lines()
+            .map(String::from)
+            .collect(),
+        _ => walk(root()),
+    };
+    all.retain(|path| root().join(path).is_file());
+    all.sort();
+    assert!(
+        all.iter().any(|path| path == "Cargo.toml"),
+        "no repository at {:?}",
+        root()
+    );
+    all
+}
+
+fn walk(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let path = entry.path();
+        if path.is_dir() {
+            if !matches!(
+                name.to_str(),
+                Some("target" | ".git" | "node_modules") | None
+            ) {
+                found.extend(walk(&path));
+            }
+        } else if let Some(short) = path.strip_prefix(root()).ok().and_then(Path::to_str) {
+            found.push(short.to_string());
+        }
+    }
+    found
+}
+
+fn read(path: &str) -> String {
+    // Fixtures may hold any bytes; the facts below are about text.
+    String::from_utf8_lossy(&std::fs::read(root().join(path)).unwrap()).into_owned()
+}
+
+fn rust_files() -> Vec<(String, String)> {
+    files()
+        .into_iter()
+        .filter(|path| path.ends_with(".rs"))
+        .map(|path| (path.clone(), read(&path)))
+        .collect()
+}
+
+/// Rust text without comments, and without what follows `#[cfg(test)]`: tests stand at the end of
+/// a file here. Strings stay; a fact that trips over one can be written differently.
+fn code(text: &str) -> String {
+    let text = text.split("#[cfg(test)]").next().unwrap_or("");
+    let lines = text
+        .lines()
+        .map(|line| line.split("//").next().unwrap_or(""));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Whether a word stands in a text, not as a part of a longer one.
+fn names(text: &str, word: &str) -> bool {
+    let part = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(word)
+        .any(|(at, _)| !text[..at].ends_with(part) && !text[at + word.len()..].starts_with(part))
+}
+
+fn none(wrong: Vec<String>) {
+    assert!(wrong.is_empty(), "\n  {}\n", wrong.join("\n  "));
+}
+
+#[test]
+fn every_code_has_a_page_and_every_page_a_code() {
+    let mut wrong = Vec::new();
+    for code in codes::ALL {
+        if !root()
+            .join(format!("spec/rules/{}.md", code.code))
+            .is_file()
+        {
+            wrong.push(format!(
+                "spec/rules/{}.md is missing ({})",
+                code.code, code.name
+            ));
+        }
+    }
+    for path in page::pages(&root().join("spec/rules")) {
+        let name = path
+            .file_stem()
+            .and_then(|stem| stem.to_str())
+            .unwrap_or("");
+        if !codes::ALL.iter().any(|code| code.code == name) {
+            wrong.push(format!("{} is about no code", path.display()));
+        }
+    }
+    none(wrong);
+}
+
+#[test]
+fn pages_of_codes_have_their_sections() {
+    let mut wrong = Vec::new();
+    for code in codes::ALL {
+        let path: PathBuf = root().join(format!("spec/rules/{}.md", code.code));
+        let Ok(page) = Page::read(&path) else {
+            continue;
+        };
+        let title = format!("{} {}", code.code, code.name);
+        if page.headings.first() != Some(&(1, title.clone())) {
+            wrong.push(format!("{} is not titled `{title}`", code.code));
+        }
+        let sections: Vec<&str> = page
+            .headings
+            .iter()
+            .filter(|(level, _)| *level == 2)
+            .map(|(_, name)| name.as_str())
+            .collect();
+        let expected = ["What", "Why", "Fires", "Does not fire", "Fix"];
+        if sections != expected && sections != expected[..4] {
+            wrong.push(format!("{} has the sections {sections:?}", code.code));
+        }
+        let fixed = page
+            .blocks
+            .iter()
+            .any(|block| block.info.iter().any(|word| word == "fixed"));
+        if fixed && !sections.contains(&"Fix") {
+            wrong.push(format!("{} shows a fix outside of `## Fix`", code.code));
+        }
+    }
+    none(wrong);
+}
+
+#[test]
+fn codes_are_in_order_and_their_names_are_names() {
+    let mut wrong = Vec::new();
+    for pair in codes::ALL.windows(2) {
+        if pair[0].code >= pair[1].code {
+            wrong.push(format!("{} stands before {}", pair[0].code, pair[1].code));
+        }
+    }
+    for code in codes::ALL {
+        let kebab = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        let same = codes::ALL
+            .iter()
+            .filter(|other| other.name == code.name)
+            .count();
+        if same != 1 || !code.name.chars().all(kebab) {
+            wrong.push(format!("{} is named `{}`", code.code, code.name));
+        }
+        if code.summary.ends_with('.') || code.summary.starts_with(char::is_uppercase) {
+            wrong.push(format!(
+                "{}: summaries are lower case, without full stop",
+                code.code
+            ));
+        }
+    }
+    none(wrong);
+}
+
+#[test]
+fn files_stay_small() {
+    const MOST: usize = 700;
+    none(
+        rust_files()
+            .into_iter()
+            .map(|(path, text)| (path, text.lines().count()))
+            .filter(|(_, lines)| *lines >= MOST)
+            .map(|(path, lines)| format!("{path} has {lines} lines"))
+            .collect(),
+    );
+}
+
+/// A crate that may change under us, or should be replaceable, is named in one place.
+#[test]
+fn crates_are_named_where_they_belong() {
+    let homes: [(&str, &[&str]); 5] = [
+        ("ariadne", &["compiler/src/report/human.rs"]),
+        ("clap", &["src/"]),
+        ("granit_parser", &["compiler/src/doc/yaml.rs"]),
+        ("rustix", &["runtime/src/os.rs"]),
+        ("serde_yaml", &["src/"]),
+    ];
+    let mut wrong = Vec::new();
+    for (path, text) in rust_files() {
+        let text = code(&text);
+        let test = path.starts_with("tests/") || path.contains("/tests");
+        let test = test || path.starts_with("fuzz/") || path.starts_with("benches/");
+        for (name, places) in homes {
+            let at_home = places.iter().any(|place| path.starts_with(place));
+            let oracle = name == "serde_yaml" && test;
+            if names(&text, name) && !at_home && !oracle && path != "tests/tidy.rs" {
+                wrong.push(format!("{path} names `{name}`"));
+            }
+        }
+    }
+    none(wrong);
+}
+
+#[test]
+fn one_file_may_be_unsafe() {
+    let mut wrong = Vec::new();
+    for library in ["vm/src/lib.rs", "compiler/src/lib.rs", "src/lib.rs"] {
+        if !read(library).contains("#![forbid(unsafe_code)]") {
+            wrong.push(format!("{library} does not forbid unsafe code"));
+        }
+    }
+    for (path, text) in rust_files() {
+        let text = code(&text);
+        let home = path == "runtime/src/os.rs" || path == "tests/tidy.rs";
+        let keyword = [
+            "unsafe {",
+            "unsafe fn",
+            "unsafe impl",
+            "unsafe extern",
+            "unsafe trait",
+        ];
+        if !home && keyword.iter().any(|keyword| text.contains(keyword)) {
+            wrong.push(format!("{path} is unsafe"));
+        }
+    }
+    none(wrong);
+}
+
+#[test]
+fn compiler_and_machine_touch_nothing() {
+    let mut wrong = Vec::new();
+    for (path, text) in rust_files() {
+        if !path.starts_with("compiler/src/") && !path.starts_with("vm/src/") {
+            continue;
+        }
+        if path.ends_with("/tests.rs") || path.contains("/tests/") {
+            continue;
+        }
+        let text = code(&text);
+        for outside in [
+            "std::fs",
+            "std::process",
+            "std::net",
+            "std::env",
+            "Instant",
+            "SystemTime",
+            "println",
+            "eprintln",
+        ] {
+            if names(&text, outside) {
+                wrong.push(format!("{path} names `{outside}`"));
+            }
+        }
+    }
+    none(wrong);
+}
+
+/// The rooms of the compiler from the ground up. A module uses its own row and the rows above.
+const ROOMS: [&[&str]; 11] = [
+    &["source", "codes", "diagnostic", "fix", "world"],
+    &["doc"],
+    &["expr", "shell"],
+    &["ir"],
+    &["dialect"],
+    &["load", "link", "resolve", "infer", "bounds"],
+    &["lint"],
+    &["emit"],
+    &["ide"],
+    &["report"],
+    &["lib"],
+];
+
+fn row(room: &str) -> Option<usize> {
+    ROOMS.iter().position(|row| row.contains(&room))
+}
+
+/// The modules that a file names by `crate::…`, groups like `crate::{a, b::C}` included.
+fn used(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (at, _) in text.match_indices("crate::") {
+        if text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '$') {
+            continue;
+        }
+        let rest = &text[at + "crate::".len()..];
+        let word = |text: &str| -> String {
+            let part = |c: &char| c.is_alphanumeric() || *c == '_';
+            text.trim_start().chars().take_while(part).collect()
+        };
+        match rest.strip_prefix('{') {
+            None => found.push(word(rest)),
+            Some(group) => {
+                let (mut depth, mut start) = (0, 0);
+                for (at, c) in group.char_indices() {
+                    match c {
+                        '{' => depth += 1,
+                        '}' if depth > 0 => depth -= 1,
+                        ',' | '}' if depth == 0 => {
+                            found.push(word(&group[start..at]));
+                            start = at + 1;
+                        }
+                        _ => {}
+                    }
+                    if c == '}' && depth == 0 && start == at + 1 {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+    found.retain(|name| !name.is_empty() && name.starts_with(char::is_lowercase));
+    found.sort();
+    found.dedup();
+    found
+}
+
+#[test]
+fn rooms_of_the_compiler_use_only_what_is_below_them() {
+    let mut wrong = Vec::new();
+    for (path, text) in rust_files() {
+        let Some(inside) = path.strip_prefix("compiler/src/") else {
+            continue;
+        };
+        let room = inside.split(['/', '.']).next().unwrap_or("");
+        let Some(own) = row(room) else {
+            wrong.push(format!(
+                "{path} is in no room; add `{room}` to the list in this test"
+            ));
+            continue;
+        };
+        for other in used(&code(&text)) {
+            match row(&other) {
+                Some(theirs) if theirs <= own => {}
+                Some(_) => wrong.push(format!("{path} uses `{other}`, which is above it")),
+                None => {}
+            }
+        }
+    }
+    none(wrong);
+}
+
+#[test]
+fn the_reader_of_paths_reads_paths() {
+    let text =
+        "use crate::{doc::{Node, Map}, source::Span};\nfn f() { crate::ir::x(); $crate::no; }";
+    assert_eq!(used(text), ["doc", "ir", "source"]);
+    assert!(names("use a::b;", "a") && !names("use aa::b_a;", "a"));
+    assert_eq!(code("x // y\nz\n#[cfg(test)]\nmod tests {}"), "x \nz");
+}
+
+#[test]
+fn every_dependency_has_its_sentence() {
+    let text = read("Cargo.toml");
+    let section = text.split("[workspace.dependencies]").nth(1).unwrap_or("");
+    let mut wrong = Vec::new();
+    let mut before = "";
+    for line in section.lines().take_while(|line| !line.starts_with('[')) {
+        let dependency = line.contains('=') && !line.starts_with('#');
+        if dependency && !line.contains("path =") && !before.starts_with("# ") {
+            wrong.push(format!("nothing says why: {line}"));
+        }
+        before = line;
+    }
+    assert!(section.contains("serde_json"));
+    none(wrong);
+}
+
+#[test]
+fn nothing_is_left_undone_in_the_code() {
+    let mut wrong = Vec::new();
+    for (path, text) in rust_files() {
+        for mark in ["todo", "unimplemented", "dbg"] {
+            if code(&text).contains(&format!("{mark}!(")) {
+                wrong.push(format!("{path} has a `{mark}!`"));
+            }
+        }
+    }
+    none(wrong);
+}
+
+/// The repository speaks about the product, not about how it came to be.
+#[test]
+fn texts_are_about_the_product() {
+    // Put together here, so that this file does not hold them itself.
+    let words = [["issue", " #"].concat(), ["/wo", "rk/"].concat()];
+    let mut wrong = Vec::new();
+    for path in files() {
+        let text = read(&path);
+        for word in &words {
+            if text.to_lowercase().contains(word.as_str()) {
+                wrong.push(format!("{path} says `{word}`"));
+            }
+        }
+    }
+    none(wrong);
+}
