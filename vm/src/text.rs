@@ -4,12 +4,12 @@
 //! exhausts the stack, and no text takes more than a few passes. Refuses to know where a text
 //! comes from and what happens when there is no JSON in it.
 
-use crate::value::{Map, Value};
+mod json;
+
+use crate::value::Value;
+use json::Read;
 use std::fmt::Write as _;
 use std::rc::Rc;
-
-/// The deepest JSON that is read.
-const DEEPEST: usize = 128;
 
 /// Text as it is; booleans `true` and `false`; the shortest decimal of a number; nothing for
 /// null; compact JSON for lists and maps.
@@ -232,7 +232,7 @@ pub fn parse_json(text: &str) -> Option<Value> {
 }
 
 fn whole_json(text: &str) -> Option<Value> {
-    match read(text, 0) {
+    match json::read(text, 0) {
         Read::Value { value, end } if text[end..].trim().is_empty() => Some(value),
         _ => None,
     }
@@ -248,7 +248,7 @@ fn fenced_json(text: &str) -> Option<Value> {
     let inside = inside.trim_start();
     let value = if inside.starts_with(['{', '[']) {
         // Read past the closing fence: a string may hold one.
-        match read(inside, 0) {
+        match json::read(inside, 0) {
             Read::Value { value, .. } => Some(value),
             Read::TooDeep { .. } | Read::Broken { .. } => None,
         }
@@ -279,7 +279,7 @@ fn first_json(text: &str) -> Option<Value> {
             at += 1;
             continue;
         }
-        match read(text, at) {
+        match json::read(text, at) {
             Read::Value { value, end } if is_trivial(&value) => {
                 trivial.get_or_insert(value);
                 at = end;
@@ -298,244 +298,169 @@ fn first_json(text: &str) -> Option<Value> {
     trivial
 }
 
-/// How reading one JSON value went.
-enum Read {
-    Value {
-        value: Value,
-        end: usize,
-    },
-    /// It is JSON, but nobody nests so deep on purpose.
-    TooDeep {
-        end: usize,
-    },
-    /// It is not JSON; these brackets were open.
-    Broken {
-        open: Vec<usize>,
-    },
-}
+#[cfg(test)]
+mod tests {
+    use super::json::DEEPEST;
+    use super::*;
+    use crate::convert::{from_json, to_json};
+    use serde_json::{Value as Json, json};
 
-/// A bracket that is open, and what it holds so far.
-enum Part {
-    List(Vec<Value>),
-    Map(Map, Rc<str>),
-}
-
-/// Reads the JSON value that starts at `start`.
-fn read(text: &str, start: usize) -> Read {
-    let mut open: Vec<usize> = Vec::new();
-    match read_open(text, start, &mut open) {
-        Some((Some(value), end)) => Read::Value { value, end },
-        Some((None, end)) => Read::TooDeep { end },
-        None => Read::Broken { open },
+    fn value(json: Json) -> Value {
+        from_json(&json)
     }
-}
 
-fn read_open(text: &str, start: usize, open: &mut Vec<usize>) -> Option<(Option<Value>, usize)> {
-    let bytes = text.as_bytes();
-    let mut parts: Vec<Part> = Vec::new();
-    let mut too_deep = false;
-    let mut at = start;
-    loop {
-        at = skip_blanks(bytes, at);
-        let mut done = match *bytes.get(at)? {
-            bracket @ (b'[' | b'{') => {
-                open.push(at);
-                too_deep |= open.len() > DEEPEST;
-                at = skip_blanks(bytes, at + 1);
-                let is_list = bracket == b'[';
-                if *bytes.get(at)? == if is_list { b']' } else { b'}' } {
-                    at += 1;
-                    open.pop();
-                    if is_list {
-                        Value::list(Vec::new())
-                    } else {
-                        Value::map(Map::default())
-                    }
-                } else {
-                    // Past the limit only the brackets matter, not what they hold; and what they
-                    // hold must not be nested, or dropping it would exhaust the stack.
-                    if is_list {
-                        parts.push(Part::List(Vec::new()));
-                    } else {
-                        let (name, end) = read_name(text, at)?;
-                        at = end;
-                        parts.push(Part::Map(Map::default(), name));
-                    }
-                    continue;
-                }
-            }
-            b'"' => {
-                let (string, end) = read_string(text, at)?;
-                at = end;
-                Value::Text(string)
-            }
-            b't' => word(bytes, &mut at, b"true", Value::Bool(true))?,
-            b'f' => word(bytes, &mut at, b"false", Value::Bool(false))?,
-            b'n' => word(bytes, &mut at, b"null", Value::Null)?,
-            _ => read_number(text, &mut at)?,
-        };
-        // Puts what is done where it belongs, closing as many brackets as end here.
-        loop {
-            let Some(part) = parts.last_mut() else {
-                return Some(((!too_deep).then_some(done), at));
-            };
-            if too_deep {
-                done = Value::Null;
-            }
-            at = skip_blanks(bytes, at);
-            let byte = *bytes.get(at)?;
-            match part {
-                Part::List(items) => {
-                    items.push(done);
-                    if byte == b',' {
-                        at += 1;
-                        break;
-                    }
-                    if byte != b']' {
-                        return None;
-                    }
-                    done = Value::list(std::mem::take(items));
-                }
-                Part::Map(fields, name) => {
-                    fields.insert(name.clone(), done);
-                    if byte == b',' {
-                        (*name, at) = read_name(text, skip_blanks(bytes, at + 1))?;
-                        break;
-                    }
-                    if byte != b'}' {
-                        return None;
-                    }
-                    done = Value::map(std::mem::take(fields));
-                }
-            }
-            at += 1;
-            parts.pop();
-            open.pop();
+    fn found(text: &str) -> Option<Json> {
+        parse_json(text).map(|value| to_json(&value))
+    }
+
+    #[test]
+    fn scalars_render_as_people_write_them() {
+        let cases: [(Value, &str); 14] = [
+            (Value::Null, ""),
+            (Value::Bool(true), "true"),
+            (Value::Int(i64::MIN), "-9223372036854775808"),
+            (Value::Float(1000.0), "1000"),
+            (Value::Float(0.5), "0.5"),
+            (Value::Float(1.1), "1.1"),
+            (Value::Float(-0.0), "0"),
+            (Value::Float(1e20), "100000000000000000000"),
+            (Value::Float(1e21), "1e21"),
+            (Value::Float(-1.5e300), "-1.5e300"),
+            (Value::Float(0.000001), "0.000001"),
+            (Value::Float(1e-7), "1e-7"),
+            (Value::Float(f64::NAN), "nan"),
+            (Value::Bytes(Rc::from(&b"a\xffb"[..])), "a\u{fffd}b"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(&*render(&value), text);
+        }
+        let nested = value(json!([1, "é\n\u{1}", null, {"b": true, "a": [1.0]}]));
+        assert_eq!(
+            &*render(&nested),
+            "[1,\"é\\n\\u0001\",null,{\"b\":true,\"a\":[1]}]"
+        );
+        assert_eq!(
+            json_text(&Value::list(vec![Value::Float(f64::INFINITY)])),
+            "[null]"
+        );
+        assert_eq!(json_text(&Value::text("q\"")), "\"q\\\"\"");
+    }
+
+    #[test]
+    fn text_that_grows_without_end_is_stopped() {
+        let mut doubled = Value::list(Vec::new());
+        for _ in 0..60 {
+            doubled = Value::list(vec![doubled.clone(), doubled]);
+        }
+        assert!(render_within(&doubled, 1 << 20).is_none());
+        assert!(render_within(&Value::text("abc"), 2).is_none());
+        assert!(render_within(&Value::text("abc"), 3).is_some());
+    }
+
+    #[test]
+    fn json_is_found_in_what_programs_print() {
+        let fenced = "Here [1]:\n```json\n{\"a\": {\"b\": \"``` no end\"}}\n```\nbye";
+        let cases: [(&str, Json); 19] = [
+            (" [1,2]\n", json!([1, 2])),
+            ("42", json!(42)),
+            ("\"q\"", json!("q")),
+            ("{}", json!({})),
+            (fenced, json!({"a": {"b": "``` no end"}})),
+            ("x\n```\n{\"k\": [1, 2]}\n```\nz", json!({"k": [1, 2]})),
+            ("x [7]\n```JSON\n\"s\"\n``` y", json!("s")),
+            ("x [7]\n```json\n{\"a\":1} and more\n```", json!({"a": 1})),
+            ("```python\nx=[9]\n```\nthen {\"a\":2}", json!([9])),
+            (
+                "```\nnot json\n```\n```json\n{\"a\":1}\n```",
+                json!({"a": 1}),
+            ),
+            ("found {} and then {\"a\":1}", json!({"a": 1})),
+            ("found [] and {} only", json!([])),
+            ("```json\n{}\n``` later [3]", json!([3])),
+            ("{\"a\":1} {\"b\":2}", json!({"a": 1})),
+            ("broken {\"a\": } then [3]", json!([3])),
+            ("list: [1, {\"a\": 2}] end", json!([1, {"a": 2}])),
+            ("{'a': [4]}", json!([4])),
+            ("[\"open {\\\"a\\\": [5] }", json!([5])),
+            ("see {\"a\": 1, \"a\": 2}.", json!({"a": 2})),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(found(text), Some(expected), "{text}");
+        }
+        for text in [
+            "", " \n", "plain", "{'a': 1}", "```\n```", "1 2", "007", "[1,]", "{\"a\":1",
+        ] {
+            assert_eq!(found(text), None, "{text}");
         }
     }
-}
 
-fn skip_blanks(bytes: &[u8], mut at: usize) -> usize {
-    while matches!(bytes.get(at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
-        at += 1;
-    }
-    at
-}
-
-fn word(bytes: &[u8], at: &mut usize, word: &[u8], value: Value) -> Option<Value> {
-    bytes[*at..].starts_with(word).then(|| {
-        *at += word.len();
-        value
-    })
-}
-
-/// A name and its colon.
-fn read_name(text: &str, at: usize) -> Option<(Rc<str>, usize)> {
-    let (name, end) = read_string(text, at)?;
-    let colon = skip_blanks(text.as_bytes(), end);
-    (text.as_bytes().get(colon) == Some(&b':')).then_some((name, colon + 1))
-}
-
-fn read_string(text: &str, at: usize) -> Option<(Rc<str>, usize)> {
-    let bytes = text.as_bytes();
-    if bytes.get(at) != Some(&b'"') {
-        return None;
-    }
-    let mut at = at + 1;
-    let mut plain = at;
-    let mut decoded = String::new();
-    loop {
-        match *bytes.get(at)? {
-            b'"' if decoded.is_empty() => return Some((text[plain..at].into(), at + 1)),
-            b'"' => {
-                decoded.push_str(&text[plain..at]);
-                return Some((decoded.into(), at + 1));
-            }
-            b'\\' => {
-                decoded.push_str(&text[plain..at]);
-                decoded.push(match *bytes.get(at + 1)? {
-                    b'"' => '"',
-                    b'\\' => '\\',
-                    b'/' => '/',
-                    b'b' => '\u{8}',
-                    b'f' => '\u{c}',
-                    b'n' => '\n',
-                    b'r' => '\r',
-                    b't' => '\t',
-                    b'u' => {
-                        let (character, more) = read_unicode(bytes, at + 2)?;
-                        at += more;
-                        character
-                    }
-                    _ => return None,
-                });
-                at += 2;
-                plain = at;
-            }
-            0..0x20 => return None,
-            _ => at += 1,
+    #[test]
+    fn a_text_is_a_value_only_if_all_of_it_is_json() {
+        for (text, expected) in [
+            (" 1.10\n", json!(1.1)),
+            ("12e3", json!(12000)),
+            ("null", Json::Null),
+            ("9007199254740993", json!(9_007_199_254_740_993_i64)),
+            ("007", json!("007")),
+            ("True", json!("True")),
+            (" 1 2 ", json!("1 2")),
+            ("x {\"a\":1}", json!("x {\"a\":1}")),
+            ("1e999", json!("1e999")),
+        ] {
+            assert_eq!(to_json(&json_or_text(text)), expected, "{text}");
         }
     }
-}
 
-/// What follows `\u`: one unit, or two that make a character; and how many bytes it took.
-fn read_unicode(bytes: &[u8], at: usize) -> Option<(char, usize)> {
-    let unit = |at: usize| -> Option<u16> {
-        let digits = bytes.get(at..at + 4)?;
-        digits.iter().try_fold(0, |unit: u16, digit| {
-            let digit = char::from(*digit).to_digit(16)?;
-            Some(unit << 4 | u16::try_from(digit).ok()?)
-        })
-    };
-    let first = unit(at)?;
-    if let Some(character) = char::from_u32(first.into()) {
-        return Some((character, 4));
+    #[test]
+    fn no_nesting_is_too_deep_and_no_text_too_long() {
+        let deep = |depth: usize| "[".repeat(depth) + "1" + &"]".repeat(depth);
+        assert!(parse_json(&deep(DEEPEST)).is_some());
+        assert!(parse_json(&deep(DEEPEST + 1)).is_none());
+        let after = deep(1_000_000) + " then [3]";
+        assert_eq!(found(&after), Some(json!([3])));
+        let million = 1_000_000;
+        for part in [
+            "[",
+            "{",
+            "{\"a\":",
+            "[\"",
+            "[[],",
+            "[\"[x\",",
+            "[1,\"{\\\"",
+            "{\"a\":[{},",
+        ] {
+            let text = part.repeat(million / part.len());
+            let trivial = part.contains("[]") || part.contains("{}");
+            assert_eq!(parse_json(&text).is_some(), trivial, "{part}");
+        }
+        let mut nested = Value::Null;
+        for _ in 0..2_000 {
+            nested = Value::list(vec![nested]);
+        }
+        assert_eq!(json_text(&nested).len(), 4_004);
     }
-    if bytes.get(at + 4..at + 6)? != b"\\u" {
-        return None;
-    }
-    let pair = [first, unit(at + 6)?];
-    let character = char::decode_utf16(pair).next()?.ok()?;
-    Some((character, 10))
-}
 
-fn read_number(text: &str, at: &mut usize) -> Option<Value> {
-    let bytes = text.as_bytes();
-    let start = *at;
-    let digits = |at: &mut usize| -> Option<()> {
-        let from = *at;
-        while bytes.get(*at).is_some_and(u8::is_ascii_digit) {
-            *at += 1;
+    #[test]
+    fn items_are_found_from_both_ends() {
+        let list = value(json!(["a", "b"]));
+        let at = |at: Json| index(&list, &value(at)).map(|item| to_json(&item));
+        assert_eq!(at(json!(0)), Some(json!("a")));
+        assert_eq!(at(json!(-1)), Some(json!("b")));
+        assert_eq!(at(json!(" 1\n")), Some(json!("b")));
+        for missing in [
+            json!(2),
+            json!(-3),
+            json!(i64::MIN),
+            json!("x"),
+            json!(0.5),
+            json!(null),
+        ] {
+            assert_eq!(at(missing), None);
         }
-        (*at > from).then_some(())
-    };
-    if bytes.get(*at) == Some(&b'-') {
-        *at += 1;
+        let map = value(json!({"1": "x", "k": null}));
+        assert!(index(&map, &Value::Int(1)).is_some());
+        assert!(index(&map, &Value::text("k")).is_some());
+        assert!(index(&Value::text("abc"), &Value::Int(0)).is_none());
+        assert!(field(&map, "k").is_some() && field(&list, "0").is_none());
     }
-    let zero = bytes.get(*at) == Some(&b'0');
-    let first = *at;
-    digits(at)?;
-    if zero && *at > first + 1 {
-        return None;
-    }
-    let mut integer = true;
-    if bytes.get(*at) == Some(&b'.') {
-        integer = false;
-        *at += 1;
-        digits(at)?;
-    }
-    if let Some(b'e' | b'E') = bytes.get(*at) {
-        integer = false;
-        *at += 1;
-        if let Some(b'+' | b'-') = bytes.get(*at) {
-            *at += 1;
-        }
-        digits(at)?;
-    }
-    let number = &text[start..*at];
-    if integer && let Ok(int) = number.parse() {
-        return Some(Value::Int(int));
-    }
-    let float: f64 = number.parse().ok()?;
-    float.is_finite().then_some(Value::Float(float))
 }
