@@ -4,7 +4,13 @@
 //! through `poll` and is answered through `resume`; with the same answers it makes the same run.
 #![forbid(unsafe_code)]
 
+pub mod builtin;
+pub mod convert;
+pub mod exports;
 pub mod fault;
 pub mod isa;
 pub mod plan;
+pub mod policy;
+pub mod shell;
+pub mod text;
 pub mod value;
