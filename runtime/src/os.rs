@@ -1,0 +1,512 @@
+//! The operating system, behind functions that the rest of the runtime can name.
+//!
+//! The only file that names `rustix` and the only one that may hold `unsafe`. It knows system
+//! calls and nothing of steps, captures or deadlines. Linux gets epoll, pidfds, a subreaper and
+//! memory files; elsewhere the same functions work with poll(2) and SIGCHLD, and
+//! [`missing_protections`] says what is lost.
+#![allow(unsafe_code)]
+
+use std::ffi::c_int;
+use std::fs::File;
+use std::io::{self, PipeReader, PipeWriter, Read as _};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::path::Path;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions, WaitStatus};
+
+/// What this system cannot promise about what a run leaves behind.
+pub fn missing_protections() -> &'static [&'static str] {
+    if cfg!(target_os = "linux") {
+        &[]
+    } else {
+        &[
+            "a process that leaves its group (setsid, double fork) is not found again",
+            "the watchdog ends process groups only, not what carries the run marker",
+        ]
+    }
+}
+
+// ---- signals sent -------------------------------------------------------------------------
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
+    Term,
+    Kill,
+    /// Wakes what is stopped, so that it can act on a TERM.
+    Continue,
+}
+
+impl Sent {
+    fn signal(self) -> Signal {
+        match self {
+            Sent::Term => Signal::TERM,
+            Sent::Kill => Signal::KILL,
+            Sent::Continue => Signal::CONT,
+        }
+    }
+}
+
+/// Process 1 is init, and as a group it would mean every process there is.
+fn ordinary(pid: u32) -> Option<Pid> {
+    let raw = i32::try_from(pid).ok().filter(|raw| *raw > 1)?;
+    Pid::from_raw(raw)
+}
+
+/// True if at least one process of the group was reached.
+pub fn signal_group(group: u32, send: Sent) -> bool {
+    ordinary(group)
+        .is_some_and(|pid| rustix::process::kill_process_group(pid, send.signal()).is_ok())
+}
+
+pub fn signal_process(pid: u32, send: Sent) -> bool {
+    ordinary(pid).is_some_and(|pid| rustix::process::kill_process(pid, send.signal()).is_ok())
+}
+
+/// Whether the group has members, zombies included.
+pub fn group_exists(group: u32) -> bool {
+    ordinary(group).is_some_and(|pid| {
+        // A refusal means that something is there.
+        !matches!(
+            rustix::process::test_kill_process_group(pid),
+            Err(rustix::io::Errno::SRCH)
+        )
+    })
+}
+
+// ---- the ends of children -----------------------------------------------------------------
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    Code(i32),
+    Signal(i32),
+    /// Somebody else collected it.
+    Unknown,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reaped {
+    One(u32, Ended),
+    /// There are children, none of which has ended.
+    Living,
+    /// There are no children at all. For a subreaper: no descendants either.
+    Childless,
+}
+
+fn ended(status: WaitStatus) -> Ended {
+    match (status.exit_status(), status.terminating_signal()) {
+        (Some(code), _) => Ended::Code(code),
+        (None, Some(signal)) => Ended::Signal(signal),
+        (None, None) => Ended::Unknown,
+    }
+}
+
+/// Collects any one ended child without waiting.
+pub fn reap_any() -> Reaped {
+    match rustix::io::retry_on_intr(|| rustix::process::wait(WaitOptions::NOHANG)) {
+        Ok(Some((pid, status))) => Reaped::One(pid.as_raw_nonzero().get() as u32, ended(status)),
+        Ok(None) => Reaped::Living,
+        Err(_) => Reaped::Childless,
+    }
+}
+
+/// Collects this child if it has ended.
+pub fn reap(pid: u32) -> Option<Ended> {
+    reap_with(pid, WaitOptions::NOHANG)
+}
+
+/// Waits for a child that was just killed.
+pub fn reap_killed(pid: u32) {
+    let _ = reap_with(pid, WaitOptions::empty());
+}
+
+fn reap_with(pid: u32, options: WaitOptions) -> Option<Ended> {
+    let Some(pid) = ordinary(pid) else {
+        return Some(Ended::Unknown);
+    };
+    match rustix::io::retry_on_intr(|| rustix::process::waitpid(Some(pid), options)) {
+        Ok(Some((_, status))) => Some(ended(status)),
+        Ok(None) => None,
+        Err(_) => Some(Ended::Unknown),
+    }
+}
+
+/// From now on what loses its parent below this process becomes its child. False if impossible.
+pub fn become_subreaper() -> bool {
+    #[cfg(target_os = "linux")]
+    return rustix::process::set_child_subreaper(Some(rustix::process::getpid())).is_ok();
+    #[cfg(not(target_os = "linux"))]
+    return false;
+}
+
+// ---- descriptors --------------------------------------------------------------------------
+
+pub fn set_nonblocking(fd: impl AsFd) -> io::Result<()> {
+    Ok(rustix::io::ioctl_fionbio(fd, true)?)
+}
+
+/// A file without a name that disappears with its last descriptor.
+pub fn private_file() -> io::Result<File> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{MemfdFlags, memfd_create};
+        Ok(File::from(memfd_create("rrc", MemfdFlags::CLOEXEC)?))
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        use std::sync::atomic::AtomicU32;
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!(".rrc-{}-{number}", std::process::id()));
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&path)?;
+        std::fs::remove_file(&path)?;
+        Ok(file)
+    }
+}
+
+/// The same open file at a descriptor number no lower than `least`.
+pub fn move_above(file: File, least: RawFd) -> io::Result<File> {
+    Ok(File::from(rustix::io::fcntl_dupfd_cloexec(&file, least)?))
+}
+
+/// Whether programs started from now on get this descriptor.
+pub fn set_inherited(file: &File, inherited: bool) -> io::Result<()> {
+    use rustix::io::FdFlags;
+    let flags = match inherited {
+        true => FdFlags::empty(),
+        false => FdFlags::CLOEXEC,
+    };
+    Ok(rustix::io::fcntl_setfd(file, flags)?)
+}
+
+pub fn may_execute(path: &Path) -> bool {
+    rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
+}
+
+/// How many descriptors this process and its children may open.
+#[derive(Debug)]
+pub struct DescriptorLimit {
+    own: Rlimit,
+    children: Rlimit,
+}
+
+impl DescriptorLimit {
+    /// Raises the limit of this process to what the system allows, once.
+    pub fn raised() -> &'static DescriptorLimit {
+        static LIMIT: OnceLock<DescriptorLimit> = OnceLock::new();
+        LIMIT.get_or_init(|| {
+            let children = rustix::process::getrlimit(Resource::Nofile);
+            let most = match cfg!(target_os = "macos") {
+                // The kernel refuses more than OPEN_MAX there, whatever the hard limit says.
+                true => children
+                    .maximum
+                    .map_or(Some(10_240), |most| Some(most.min(10_240))),
+                false => children.maximum,
+            };
+            let wanted = Rlimit {
+                current: most,
+                maximum: children.maximum,
+            };
+            let raised = rustix::process::setrlimit(Resource::Nofile, wanted).is_ok();
+            DescriptorLimit {
+                own: if raised { wanted } else { children },
+                children,
+            }
+        })
+    }
+
+    /// Runs `start` under the limit this process was given, for the child to inherit: programs
+    /// that use select(2), or close every possible descriptor, suffer from a raised one.
+    pub fn as_given<T>(&self, start: impl FnOnce() -> T) -> T {
+        if self.own == self.children {
+            return start();
+        }
+        let _ = rustix::process::setrlimit(Resource::Nofile, self.children);
+        let started = start();
+        let _ = rustix::process::setrlimit(Resource::Nofile, self.own);
+        started
+    }
+}
+
+// ---- signals received ---------------------------------------------------------------------
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Received {
+    Interrupt,
+    Terminate,
+    Hangup,
+    Child,
+}
+
+unsafe extern "C" {
+    fn signal(number: c_int, handler: usize) -> usize;
+    #[cfg_attr(target_os = "linux", link_name = "__errno_location")]
+    #[cfg_attr(not(target_os = "linux"), link_name = "__error")]
+    fn errno_place() -> *mut c_int;
+}
+
+const IGNORED: usize = 1;
+static SIGNAL_FD: AtomicI32 = AtomicI32::new(-1);
+static SIGNAL_PIPE: OnceLock<Option<(PipeReader, PipeWriter)>> = OnceLock::new();
+
+extern "C" fn on_signal(number: c_int) {
+    // SAFETY: the function returns the address of this thread's errno, valid while it runs.
+    let saved = unsafe { *errno_place() };
+    let fd = SIGNAL_FD.load(Ordering::Relaxed);
+    if fd >= 0 {
+        // SAFETY: the descriptor belongs to `SIGNAL_PIPE`, which is never dropped.
+        let fd = unsafe { BorrowedFd::borrow_raw(fd) };
+        // A full pipe loses nothing: a signal is already waiting in it.
+        let _ = rustix::io::write(fd, &[number as u8]);
+    }
+    // SAFETY: as above.
+    unsafe { *errno_place() = saved };
+}
+
+/// The end of the pipe that becomes readable when a watched signal has come.
+fn signal_pipe() -> Option<&'static PipeReader> {
+    let pair = SIGNAL_PIPE.get_or_init(|| {
+        let (reader, writer) = io::pipe().ok()?;
+        set_nonblocking(&reader).ok()?;
+        set_nonblocking(&writer).ok()?;
+        SIGNAL_FD.store(writer.as_raw_fd(), Ordering::Relaxed);
+        Some((reader, writer))
+    });
+    pair.as_ref().map(|(reader, _)| reader)
+}
+
+fn watch(signal_number: Signal) {
+    let number = signal_number.as_raw();
+    let handler = on_signal as extern "C" fn(c_int) as usize;
+    // SAFETY: the handler only does what signal-safety(7) allows: it writes to a pipe.
+    let before = unsafe { signal(number, handler) };
+    // Whoever started us with `nohup` or in the background has decided already.
+    if before == IGNORED && signal_number != Signal::CHILD {
+        // SAFETY: restores the disposition that was there.
+        unsafe { signal(number, IGNORED) };
+    }
+}
+
+/// Takes over INT, TERM and HUP for this process, unless they are ignored.
+pub fn watch_requests() -> Option<&'static PipeReader> {
+    let pipe = signal_pipe()?;
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+        watch(signal);
+    }
+    Some(pipe)
+}
+
+/// Takes over CHLD, for systems without pidfds.
+pub fn watch_children() -> Option<&'static PipeReader> {
+    let pipe = signal_pipe()?;
+    watch(Signal::CHILD);
+    Some(pipe)
+}
+
+pub fn received() -> Vec<Received> {
+    let mut numbers = [0_u8; 64];
+    let Some(count) = signal_pipe().and_then(|mut pipe| pipe.read(&mut numbers).ok()) else {
+        return Vec::new();
+    };
+    let known = |number: &u8| match Signal::from_named_raw(i32::from(*number)) {
+        Some(Signal::INT) => Some(Received::Interrupt),
+        Some(Signal::TERM) => Some(Received::Terminate),
+        Some(Signal::HUP) => Some(Received::Hangup),
+        Some(Signal::CHILD) => Some(Received::Child),
+        _ => None,
+    };
+    numbers[..count].iter().filter_map(known).collect()
+}
+
+// ---- waiting for descriptors ----------------------------------------------------------------
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interest {
+    Read,
+    Write,
+}
+
+/// Many descriptors, each under a token; level-triggered.
+pub enum Poller {
+    #[cfg(target_os = "linux")]
+    Epoll {
+        epoll: OwnedFd,
+        events: Vec<rustix::event::epoll::Event>,
+    },
+    Poll {
+        entries: Vec<(RawFd, u64, Interest)>,
+    },
+}
+
+impl Poller {
+    /// `portable` asks for what systems without epoll get, so that it can be tested everywhere.
+    pub fn new(portable: bool) -> io::Result<Poller> {
+        #[cfg(target_os = "linux")]
+        if !portable && pidfd(std::process::id()).is_ok() {
+            use rustix::event::epoll;
+            return Ok(Poller::Epoll {
+                epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
+                events: Vec::with_capacity(64),
+            });
+        }
+        let _ = portable;
+        Ok(Poller::Poll {
+            entries: Vec::new(),
+        })
+    }
+
+    /// Whether ends of children are seen only by asking after a CHLD.
+    pub fn needs_child_signal(&self) -> bool {
+        matches!(self, Poller::Poll { .. })
+    }
+
+    pub fn add(&mut self, fd: impl AsFd, token: u64, interest: Interest) -> io::Result<()> {
+        match self {
+            #[cfg(target_os = "linux")]
+            Poller::Epoll { epoll, .. } => {
+                use rustix::event::epoll::{self, EventData, EventFlags};
+                let flags = match interest {
+                    Interest::Read => EventFlags::IN,
+                    Interest::Write => EventFlags::OUT,
+                };
+                epoll::add(epoll, fd, EventData::new_u64(token), flags)?;
+            }
+            Poller::Poll { entries } => {
+                entries.push((fd.as_fd().as_raw_fd(), token, interest));
+            }
+        }
+        Ok(())
+    }
+
+    /// Must be called before the descriptor under this token is closed.
+    pub fn forget(&mut self, token: u64) {
+        match self {
+            // Closing is enough for epoll: no other process holds these descriptors.
+            #[cfg(target_os = "linux")]
+            Poller::Epoll { .. } => {}
+            Poller::Poll { entries } => entries.retain(|entry| entry.1 != token),
+        }
+    }
+
+    /// A descriptor that becomes readable when the child ends; none where CHLD must do.
+    pub fn watch_end(&mut self, pid: u32, token: u64) -> io::Result<Option<OwnedFd>> {
+        match self {
+            #[cfg(target_os = "linux")]
+            Poller::Epoll { .. } => {
+                let fd = pidfd(pid)?;
+                self.add(&fd, token, Interest::Read)?;
+                Ok(Some(fd))
+            }
+            Poller::Poll { .. } => {
+                let _ = (pid, token);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Appends the tokens that are ready; none after the timeout or an interruption.
+    pub fn wait(&mut self, timeout: Option<Duration>, ready: &mut Vec<u64>) -> io::Result<()> {
+        // An hour is as good as for ever, and fits the oldest interface.
+        let timeout = timeout.map(|time| {
+            let time = time.min(Duration::from_secs(3600));
+            Timespec {
+                tv_sec: time.as_secs() as _,
+                tv_nsec: time.subsec_nanos() as _,
+            }
+        });
+        match self {
+            #[cfg(target_os = "linux")]
+            Poller::Epoll { epoll, events } => {
+                events.clear();
+                let buffer = rustix::buffer::spare_capacity(events);
+                match rustix::event::epoll::wait(epoll, buffer, timeout.as_ref()) {
+                    Err(rustix::io::Errno::INTR) | Ok(_) => {}
+                    Err(error) => return Err(error.into()),
+                }
+                ready.extend(events.drain(..).map(|event| event.data.u64()));
+            }
+            Poller::Poll { entries } => {
+                let asked = |(fd, _, interest): &(RawFd, u64, Interest)| {
+                    // SAFETY: entries are forgotten before their descriptor is closed.
+                    let fd = unsafe { BorrowedFd::borrow_raw(*fd) };
+                    let flags = match interest {
+                        Interest::Read => PollFlags::IN,
+                        Interest::Write => PollFlags::OUT,
+                    };
+                    PollFd::from_borrowed_fd(fd, flags)
+                };
+                let mut asked: Vec<PollFd<'_>> = entries.iter().map(asked).collect();
+                match rustix::event::poll(&mut asked, timeout.as_ref()) {
+                    Err(rustix::io::Errno::INTR) => return Ok(()),
+                    Err(error) => return Err(error.into()),
+                    Ok(_) => {}
+                }
+                let hits = entries.iter().zip(&asked);
+                ready.extend(
+                    hits.filter(|(_, answer)| !answer.revents().is_empty())
+                        .map(|(entry, _)| entry.1),
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn pidfd(pid: u32) -> io::Result<OwnedFd> {
+    let raw = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    let pid = raw.ok_or(io::ErrorKind::InvalidInput)?;
+    let flags = rustix::process::PidfdFlags::empty();
+    Ok(rustix::process::pidfd_open(pid, flags)?)
+}
+
+// ---- all processes --------------------------------------------------------------------------
+
+/// A process as the system lists it.
+#[derive(Clone, Copy, Debug)]
+pub struct Listed {
+    pub pid: u32,
+    pub parent: u32,
+    pub group: u32,
+    pub zombie: bool,
+}
+
+/// Every process there is; empty where there is no /proc.
+pub fn processes() -> Vec<Listed> {
+    let Ok(entries) = std::fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    let numbers = entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    numbers.filter_map(listed).collect()
+}
+
+fn listed(pid: u32) -> Option<Listed> {
+    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    // The name in parentheses may hold anything, parentheses and blanks included.
+    let close = stat.iter().rposition(|byte| *byte == b')')?;
+    let rest = std::str::from_utf8(stat.get(close + 1..)?).ok()?;
+    let mut fields = rest.split_ascii_whitespace();
+    let state = fields.next()?;
+    Some(Listed {
+        pid,
+        parent: fields.next()?.parse().ok()?,
+        group: fields.next()?.parse().ok()?,
+        zombie: matches!(state, "Z" | "X"),
+    })
+}
+
+/// The environment a process was started with, if we may see it: entries ended by NUL.
+pub fn environment_of(pid: u32) -> Vec<u8> {
+    std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default()
+}

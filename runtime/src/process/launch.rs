@@ -1,0 +1,402 @@
+//! From a request to a running process, or the reason why not.
+//!
+//! Everything that can be known before the start is checked before it, so that each kind of
+//! failure has its own name. `Command` is kept on its posix_spawn path: an absolute program, no
+//! `pre_exec`, no ids. Descriptors of ours are closed on exec but for the one private file that
+//! carries what does not fit a command line or an environment.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, PipeReader, PipeWriter, Seek as _, Write as _};
+use std::os::fd::AsRawFd as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::family;
+use super::{ErrorKind, ExecError, Inherit, Request, Script};
+use crate::os::{self, DescriptorLimit};
+
+/// The longest value that travels as one environment string. The kernel's limit is 128 KiB for
+/// name and value together.
+pub const VALUE_MAX: usize = 96 * 1024;
+/// The longest script that travels as an argument.
+pub const TEXT_MAX: usize = 96 * 1024;
+/// The most that variables may add to the environment.
+pub const ENVIRONMENT_MAX: usize = 512 * 1024;
+const ARGUMENT_MAX: usize = 128 * 1024 - 1;
+/// Scripts use low descriptor numbers by hand, and bash keeps its own from 10 on.
+const LEAST_DESCRIPTOR: i32 = 64;
+
+pub struct Launched {
+    pub pid: u32,
+    pub stdin: Option<PipeWriter>,
+    pub stdout: PipeReader,
+    pub stderr: PipeReader,
+    pub warnings: Vec<String>,
+}
+
+pub struct Launcher {
+    null: File,
+    limit: &'static DescriptorLimit,
+}
+
+type Failure = ExecError;
+
+fn invalid(detail: String) -> Failure {
+    ExecError::new(ErrorKind::InvalidRequest, detail)
+}
+
+fn refused(error: io::Error) -> Failure {
+    let kind = match error.kind() {
+        io::ErrorKind::InvalidInput => ErrorKind::InvalidRequest,
+        io::ErrorKind::PermissionDenied => ErrorKind::PermissionDenied,
+        _ => ErrorKind::SpawnFailed,
+    };
+    ExecError::new(kind, error.to_string())
+}
+
+impl Launcher {
+    pub fn new() -> io::Result<Launcher> {
+        Ok(Launcher {
+            null: File::open("/dev/null")?,
+            limit: DescriptorLimit::raised(),
+        })
+    }
+
+    pub fn launch(&self, request: &Request, marker: &str) -> Result<Launched, Failure> {
+        check(request)?;
+        let cwd = enter(&request.cwd)?;
+        let mut parcel = Parcel::pack(request)?;
+        let given = value_of(&request.env, "PATH").map(|(_, value)| value.as_str());
+        let given = given
+            .or_else(|| parcel.value_of("PATH"))
+            .map(OsString::from);
+        let path = given
+            .or_else(|| std::env::var_os("PATH"))
+            .unwrap_or_default();
+        let program = find_program(&request.program, &path, &cwd)?;
+
+        let mut command = Command::new(program);
+        command.arg0(request.arg0.as_ref().unwrap_or(&request.program));
+        command.args(&request.args);
+        if let Some(script) = &request.script {
+            parcel
+                .add_script(&mut command, script, &request.program)
+                .map_err(refused)?;
+        }
+        if let Inherit::Only(names) = &request.inherit {
+            command.env_clear();
+            let own = names
+                .iter()
+                .filter_map(|name| Some((name, std::env::var_os(name)?)));
+            command.envs(own);
+        }
+        // A stale value of the same name must not stand in for one that was left out; and a
+        // variable that is in the environment would be exported again by the shell.
+        for name in &parcel.absent {
+            command.env_remove(name);
+        }
+        command.envs(parcel.environment.iter().copied());
+        command.envs(request.env.iter().map(|(name, value)| (name, value)));
+        command.env(family::MARKER, marker);
+        command.current_dir(cwd).process_group(0);
+        self.spawn(command, parcel, request.stdin.is_some())
+            .map_err(refused)
+    }
+
+    fn spawn(&self, mut command: Command, parcel: Parcel<'_>, fed: bool) -> io::Result<Launched> {
+        // All descriptors are made here, and not by `Command`, which runs under the lower limit.
+        let (stdout, child_stdout) = io::pipe()?;
+        let (stderr, child_stderr) = io::pipe()?;
+        let stdin = match fed {
+            true => {
+                let (child_stdin, stdin) = io::pipe()?;
+                command.stdin(Stdio::from(child_stdin));
+                Some(stdin)
+            }
+            false => {
+                command.stdin(Stdio::from(self.null.try_clone()?));
+                None
+            }
+        };
+        command
+            .stdout(Stdio::from(child_stdout))
+            .stderr(Stdio::from(child_stderr));
+        let pid = family::start(|| {
+            // Inside, because a program started meanwhile would get the file as well.
+            if let Some(file) = &parcel.file {
+                os::set_inherited(file, true)?;
+            }
+            let started = self.limit.as_given(|| command.spawn());
+            if let Some(file) = &parcel.file {
+                // It is closed in a moment; this is for programs started by others until then.
+                let _ = os::set_inherited(file, false);
+            }
+            started
+        })?;
+        Ok(Launched {
+            pid,
+            stdin,
+            stdout,
+            stderr,
+            warnings: parcel.warnings,
+        })
+    }
+}
+
+fn value_of<'a>(list: &'a [(String, String)], name: &str) -> Option<&'a (String, String)> {
+    list.iter().rev().find(|(key, _)| key == name)
+}
+
+/// What no system call could make sense of.
+fn check(request: &Request) -> Result<(), Failure> {
+    if request.program.is_empty() {
+        return Err(invalid("the program has no name".to_owned()));
+    }
+    if request.timeout.is_some_and(|timeout| timeout.is_zero()) {
+        return Err(invalid("a time limit of 0".to_owned()));
+    }
+    let script_args = request
+        .script
+        .iter()
+        .flat_map(|s| s.name.iter().chain(&s.args));
+    let args = request.args.iter().chain(script_args);
+    for word in args.chain(&request.arg0).chain([&request.program]) {
+        if word.contains('\0') {
+            return Err(invalid("an argument holds a NUL".to_owned()));
+        }
+        if word.len() > ARGUMENT_MAX {
+            return Err(invalid(format!("an argument of {} bytes", word.len())));
+        }
+    }
+    for (name, value) in &request.env {
+        if !is_environment_name(name) {
+            return Err(invalid(format!(
+                "`{}` cannot name a variable",
+                name.escape_debug()
+            )));
+        }
+        if value.contains('\0') {
+            return Err(invalid(format!("the value of `{name}` holds a NUL")));
+        }
+        if value.len() > VALUE_MAX {
+            let size = value.len();
+            return Err(invalid(format!(
+                "the value of `{name}` is too long: {size} bytes"
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn is_environment_name(name: &str) -> bool {
+    !name.is_empty() && name.len() <= 1024 && !name.contains(['=', '\0'])
+}
+
+fn is_shell_name(name: &str) -> bool {
+    let mut letters = name.bytes();
+    letters
+        .next()
+        .is_some_and(|first| first == b'_' || first.is_ascii_alphabetic())
+        && name.len() <= 1024
+        && letters.all(|byte| byte == b'_' || byte.is_ascii_alphanumeric())
+}
+
+/// The absolute path of a directory that can be entered.
+fn enter(cwd: &Path) -> Result<PathBuf, Failure> {
+    let refuse = |why: &dyn std::fmt::Display| {
+        let detail = format!("{}: {why}", cwd.display());
+        ExecError::new(ErrorKind::InvalidCwd, detail)
+    };
+    let absolute = std::path::absolute(cwd).map_err(|error| refuse(&error))?;
+    let metadata = absolute.metadata().map_err(|error| refuse(&error))?;
+    if !metadata.is_dir() {
+        return Err(refuse(&"not a directory"));
+    }
+    if !os::may_execute(&absolute) {
+        return Err(refuse(&"permission denied"));
+    }
+    Ok(absolute)
+}
+
+/// The file that a command word means: a regular file that may be executed, the first on `path`.
+/// A word with a `/` is not searched for but taken from `cwd`.
+pub fn find_program(word: &str, path: &OsStr, cwd: &Path) -> Result<PathBuf, ExecError> {
+    let missing = |why: &str| ExecError::new(ErrorKind::CommandNotFound, format!("{word}: {why}"));
+    let unusable =
+        |why: &str| ExecError::new(ErrorKind::PermissionDenied, format!("{word}: {why}"));
+    if word.contains('/') {
+        let file = cwd.join(word);
+        return match file.metadata() {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                Err(unusable(&error.to_string()))
+            }
+            Err(error) => Err(missing(&error.to_string())),
+            Ok(metadata) if metadata.is_dir() => Err(unusable("is a directory")),
+            Ok(metadata) if !metadata.is_file() => Err(unusable("not a regular file")),
+            Ok(_) if !os::may_execute(&file) => Err(unusable("not marked as executable")),
+            Ok(_) => Ok(file),
+        };
+    }
+    let mut seen = false;
+    for directory in std::env::split_paths(path) {
+        // A relative entry would make the meaning of a name depend on where a step runs.
+        if !directory.is_absolute() {
+            continue;
+        }
+        let file = directory.join(word);
+        if file.metadata().is_ok_and(|metadata| metadata.is_file()) {
+            if os::may_execute(&file) {
+                return Ok(file);
+            }
+            seen = true;
+        }
+    }
+    Err(match seen {
+        true => unusable("not marked as executable"),
+        false => missing("not on PATH"),
+    })
+}
+
+/// How the values of a request travel.
+#[derive(Default)]
+struct Parcel<'a> {
+    environment: Vec<(&'a str, &'a str)>,
+    /// Names that must not be in the environment.
+    absent: Vec<&'a str>,
+    /// Assignments for the shell to read from the private file.
+    assignments: String,
+    file: Option<File>,
+    warnings: Vec<String>,
+}
+
+impl<'a> Parcel<'a> {
+    fn pack(request: &'a Request) -> Result<Parcel<'a>, Failure> {
+        let mut parcel = Parcel::default();
+        let mut size = 0;
+        let weight = |name: &str, value: &str| name.len() + value.len() + 2;
+        let mut vars = Vec::with_capacity(request.vars.len());
+        for (name, value) in &request.vars {
+            if !is_shell_name(name) {
+                let name = name.escape_debug();
+                return Err(invalid(format!("`{name}` cannot name a shell variable")));
+            }
+            let nul = value.contains('\0');
+            if nul {
+                parcel
+                    .warnings
+                    .push(format!("NUL bytes of `{name}` were dropped"));
+            }
+            let weight = weight(name, value);
+            if !nul && value.len() <= VALUE_MAX && size + weight <= ENVIRONMENT_MAX {
+                size += weight;
+                vars.push((name.as_str(), value.as_str()));
+                continue;
+            }
+            if request.script.is_none() {
+                let size = value.len();
+                return Err(invalid(format!(
+                    "`{name}` ({size} bytes) needs a shell to arrive"
+                )));
+            }
+            parcel.absent.push(name);
+            assign(&mut parcel.assignments, name, value);
+        }
+        let fits = |(name, value): &&(String, String)| {
+            is_environment_name(name) && value.len() <= VALUE_MAX && !value.contains('\0')
+        };
+        let fitting = || request.ambient.iter().filter(fits);
+        size += fitting()
+            .map(|(name, value)| weight(name, value))
+            .sum::<usize>();
+        let named = |name: &str| value_of(&request.vars, name).is_some();
+        if size <= ENVIRONMENT_MAX {
+            let pairs = fitting().filter(|(name, _)| !named(name));
+            parcel
+                .environment
+                .extend(pairs.map(|(name, value)| (name.as_str(), value.as_str())));
+        } else {
+            let detail = format!("{size} bytes of variables do not fit the environment");
+            parcel
+                .warnings
+                .push(format!("{detail}; only those in use are exported"));
+        }
+        let left_out = |pair: &&(String, String)| size > ENVIRONMENT_MAX || !fits(pair);
+        let absent = request.ambient.iter().filter(left_out);
+        let absent = absent.filter(|(name, _)| is_environment_name(name) && !named(name));
+        parcel.absent.extend(absent.map(|(name, _)| name.as_str()));
+        parcel.environment.extend(vars);
+        Ok(parcel)
+    }
+
+    fn value_of(&self, name: &str) -> Option<&'a str> {
+        let mut pairs = self.environment.iter().rev();
+        pairs.find(|(key, _)| *key == name).map(|(_, value)| *value)
+    }
+
+    /// Adds what follows the options of a shell: `-c`, the text, `$0` and the arguments.
+    fn add_script(
+        &mut self,
+        command: &mut Command,
+        script: &Script,
+        shell: &str,
+    ) -> io::Result<()> {
+        let mut text = script.text.as_str();
+        let without;
+        if text.contains('\0') {
+            self.warnings
+                .push("NUL bytes of the script were dropped".to_owned());
+            without = text.replace('\0', "");
+            text = &without;
+        }
+        let long = text.len() > TEXT_MAX;
+        command.arg("-c");
+        if !long && self.assignments.is_empty() {
+            command.arg(text);
+        } else {
+            let mut contents = std::mem::take(&mut self.assignments);
+            if long {
+                assign(&mut contents, "__rrc_text", text);
+            }
+            let file = os::move_above(os::private_file()?, LEAST_DESCRIPTOR)?;
+            let number = file.as_raw_fd();
+            // Only bash can name a descriptor of two digits; others keep it open, unused.
+            contents += "[ -z \"${BASH_VERSION-}\" ] || exec ";
+            contents += &format!("{number}<&-\n");
+            let mut file = file;
+            file.write_all(contents.as_bytes())?;
+            file.rewind()?;
+            self.file = Some(file);
+            // On the first line of the text, which keeps its number. Errors are hidden because
+            // `-x` would print the values; failing is not.
+            let read = format!(
+                "{{ . /dev/fd/{number}; }} 2>/dev/null || {{ echo \
+                 'rrc: the values of this script cannot be read' >&2; exit 126; }}; "
+            );
+            command.arg(match long {
+                true => read + "eval \"unset __rrc_text; $__rrc_text\"",
+                false => read + text,
+            });
+        }
+        if script.name.is_some() || !script.args.is_empty() {
+            command.arg(script.name.as_deref().unwrap_or(shell));
+            command.args(&script.args);
+        }
+        Ok(())
+    }
+}
+
+/// One assignment that gives exactly the value, but for NULs, which no shell can hold.
+fn assign(to: &mut String, name: &str, value: &str) {
+    to.reserve(name.len() + value.len() + 8);
+    to.push_str(name);
+    to.push_str("='");
+    for (at, piece) in value.split('\'').enumerate() {
+        if at > 0 {
+            to.push_str("'\\''");
+        }
+        to.extend(piece.split('\0'));
+    }
+    to.push_str("'\n");
+}

@@ -1,0 +1,142 @@
+//! The process that outlives rrc by a moment, to end what a killed rrc could not.
+//!
+//! rrc starts itself again under another name, with a pipe as standard input and a table of
+//! process groups as standard output. The watchdog sleeps on the pipe: when it closes, rrc is
+//! gone, and everything in the table and everything that carries the run's marker is killed.
+//! Registering a child is a write into the table, so the watchdog is never woken before that.
+
+use std::fs::File;
+use std::io::{PipeWriter, Read as _};
+use std::os::fd::AsFd as _;
+use std::os::unix::fs::FileExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use crate::os::{self, Sent};
+use crate::process::family;
+
+const NAME: &str = "rrc-watchdog";
+static POSSIBLE: AtomicBool = AtomicBool::new(false);
+
+/// To be called first in `main`. Does not return in a watchdog; elsewhere it only remembers that
+/// this program can be one.
+pub fn maybe_run() {
+    POSSIBLE.store(true, Ordering::Relaxed);
+    let mut args = std::env::args_os();
+    if args.next().is_some_and(|name| name == NAME) {
+        let run = args.next().unwrap_or_default();
+        watch(&run.to_string_lossy());
+        std::process::exit(0);
+    }
+}
+
+fn watch(run: &str) {
+    let mut byte = [0];
+    // Nobody writes: this returns when the other end is closed, by whatever means.
+    while std::io::stdin()
+        .read(&mut byte)
+        .is_ok_and(|count| count > 0)
+    {}
+    let Ok(table) = std::io::stdout().as_fd().try_clone_to_owned() else {
+        return;
+    };
+    let groups = groups(&File::from(table));
+    // What forks while it is being killed needs another look.
+    for _ in 0..50 {
+        for group in &groups {
+            os::signal_group(*group, Sent::Kill);
+        }
+        let marked = family::marked(run, None);
+        for process in &marked {
+            os::signal_process(process.pid, Sent::Kill);
+        }
+        if marked.is_empty() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn groups(table: &File) -> Vec<u32> {
+    let mut groups = Vec::new();
+    let mut entry = [0; 4];
+    while table
+        .read_exact_at(&mut entry, groups.len() as u64 * 4)
+        .is_ok()
+    {
+        groups.push(u32::from_le_bytes(entry));
+    }
+    groups.retain(|group| *group != 0);
+    groups
+}
+
+/// rrc's side of it.
+pub struct Watchdog {
+    pid: u32,
+    table: File,
+    slots: usize,
+    free: Vec<usize>,
+    /// Closing it is the signal, so it must be held as long as the watchdog.
+    _pipe: PipeWriter,
+}
+
+impl Watchdog {
+    /// None where this program cannot be a watchdog, or the system refuses to start one.
+    pub fn start(run: &str) -> Option<Watchdog> {
+        if !POSSIBLE.load(Ordering::Relaxed) {
+            return None;
+        }
+        // The link still works when the file was replaced by an update.
+        let program = match cfg!(target_os = "linux") {
+            true => "/proc/self/exe".into(),
+            false => std::env::current_exe().ok()?,
+        };
+        let (reader, pipe) = std::io::pipe().ok()?;
+        let table = os::private_file().ok()?;
+        let mut command = Command::new(program);
+        command
+            .arg0(NAME)
+            .arg(run)
+            // Its own marker would make it a stray of an rrc above us.
+            .env_clear()
+            .current_dir("/")
+            .process_group(0)
+            .stdin(Stdio::from(reader))
+            .stdout(Stdio::from(table.try_clone().ok()?))
+            .stderr(Stdio::null());
+        let pid = family::start(|| command.spawn()).ok()?;
+        Some(Watchdog {
+            pid,
+            table,
+            slots: 0,
+            free: Vec::new(),
+            _pipe: pipe,
+        })
+    }
+
+    /// Puts a process group under watch and says where it is written.
+    pub fn register(&mut self, group: u32) -> Option<usize> {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots += 1;
+            self.slots - 1
+        });
+        let offset = slot as u64 * 4;
+        match self.table.write_all_at(&group.to_le_bytes(), offset) {
+            Ok(()) => Some(slot),
+            Err(_) => None,
+        }
+    }
+
+    pub fn release(&mut self, slot: usize) {
+        if self.table.write_all_at(&[0; 4], slot as u64 * 4).is_ok() {
+            self.free.push(slot);
+        }
+    }
+
+    /// Ends the watchdog without letting it act.
+    pub fn end(self) {
+        family::end(self.pid);
+    }
+}
