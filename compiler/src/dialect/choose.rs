@@ -1,0 +1,223 @@
+//! Which dialect a recipe is written in.
+//!
+//! First that applies: what the caller pins, a comment in the file, evidence in the file, the
+//! default. How a condition is written outweighs all other evidence. Evidence for both without a
+//! pin is a finding that shows one place of each.
+
+use super::{ALL, Dialect, amplifier::AMPLIFIER, amplihack::AMPLIHACK, find};
+use crate::codes;
+use crate::diagnostic::{Diagnostic, Edit, Applicability, Fix, Report, nearest};
+use crate::doc::{Entry, Node};
+use crate::source::{SourceId, Span};
+
+/// The dialect of a file, and why.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    pub dialect: &'static Dialect,
+    pub reason: Reason,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reason {
+    /// The caller said so.
+    Pinned,
+    /// A comment in the file says so.
+    Comment(Span),
+    /// Something in the file is written only in this dialect.
+    Evidence(Span, &'static str),
+    /// The file is kept where this dialect's recipes are kept.
+    Directory,
+    /// Nothing speaks for any.
+    Default,
+}
+
+impl Choice {
+    /// Whether anybody meant the file to be read this way.
+    pub fn is_deliberate(&self) -> bool {
+        self.reason != Reason::Default
+    }
+}
+
+/// Fields that only one dialect's runner knows.
+const AMPLIFIER_FIELDS: &[&str] = &["stages"];
+const AMPLIFIER_STEP_FIELDS: &[&str] =
+    &["foreach", "while_condition", "on_error", "retry", "depends_on"];
+const AMPLIHACK_FIELDS: &[&str] = &["hooks", "extends", "context_validation"];
+const AMPLIHACK_STEP_FIELDS: &[&str] = &[
+    "when_tags",
+    "parallel_group",
+    "continue_on_error",
+    "parse_json_required",
+    "working_dir",
+    "auto_stage",
+];
+/// Directories where one runner looks for recipes.
+const AMPLIHACK_DIRECTORIES: &[&str] = &[".claude/recipes", "amplifier-bundle/recipes"];
+
+/// One sign in the file, and how much it says.
+struct Sign {
+    dialect: &'static Dialect,
+    span: Span,
+    what: &'static str,
+    /// How a condition is written.
+    strong: bool,
+}
+
+pub fn choose(
+    pinned: Option<&'static Dialect>,
+    path: &str,
+    source: SourceId,
+    text: &str,
+    root: Node<'_>,
+    report: &mut Report,
+) -> Choice {
+    if let Some(dialect) = pinned {
+        return Choice { dialect, reason: Reason::Pinned };
+    }
+    if let Some(choice) = comment(source, text, report) {
+        return choice;
+    }
+    let mut signs = Vec::new();
+    collect(root, &mut signs);
+    if signs.iter().any(|sign| sign.strong) {
+        signs.retain(|sign| sign.strong);
+    }
+    let Some(first) = signs.first() else {
+        let kept = AMPLIHACK_DIRECTORIES.iter().any(|directory| path.contains(directory));
+        return match kept {
+            true => Choice { dialect: &AMPLIHACK, reason: Reason::Directory },
+            false => Choice { dialect: ALL[0], reason: Reason::Default },
+        };
+    };
+    if let Some(other) = signs.iter().find(|sign| sign.dialect.name != first.dialect.name) {
+        let message = format!(
+            "the file is written in two dialects: {} is `{}`, {} is `{}`",
+            first.what, first.dialect.name, other.what, other.dialect.name
+        );
+        let pin = format!("# rrc: dialect = {}\n", first.dialect.name);
+        let edits = vec![Edit { span: Span::top(source), text: pin.clone() }];
+        report.add(
+            Diagnostic::new(&codes::DIALECT_CONFLICT, other.span, message)
+                .label(first.span, format!("{} speaks for `{}`", first.what, first.dialect.name))
+                .help(format!("say which one is meant, with `{}` at the top", pin.trim()))
+                .fix(Fix {
+                    applicability: Applicability::Unsafe,
+                    message: format!("add `{}`", pin.trim()),
+                    edits,
+                }),
+        );
+    }
+    Choice { dialect: first.dialect, reason: Reason::Evidence(first.span, first.what) }
+}
+
+/// `# rrc: dialect = NAME`, on a line of its own.
+fn comment(source: SourceId, text: &str, report: &mut Report) -> Option<Choice> {
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let at = start;
+        start += line.len();
+        let Some(rest) = line.trim_start().strip_prefix('#') else { continue };
+        let Some(rest) = rest.trim_start().strip_prefix("rrc:") else { continue };
+        let Some(rest) = rest.trim_start().strip_prefix("dialect") else { continue };
+        let Some(rest) = rest.trim_start().strip_prefix('=') else { continue };
+        let name = rest.split_whitespace().next().unwrap_or("");
+        let offset = at + line.find(name).unwrap_or(0);
+        let span = Span::new(source, offset, offset + name.len());
+        if let Some(dialect) = find(name) {
+            return Some(Choice { dialect, reason: Reason::Comment(span) });
+        }
+        let known = ALL.iter().map(|dialect| dialect.name);
+        let help = match nearest(name, known.clone()) {
+            Some(near) => format!("write `{near}`"),
+            None => format!("write one of: {}", known.collect::<Vec<_>>().join(", ")),
+        };
+        let message = format!("there is no dialect `{name}`");
+        report.add(Diagnostic::new(&codes::BAD_VALUE, span, message).help(help));
+    }
+    None
+}
+
+fn collect(root: Node<'_>, signs: &mut Vec<Sign>) {
+    for entry in root.map().unwrap_or_default() {
+        field(entry, AMPLIFIER_FIELDS, AMPLIHACK_FIELDS, signs);
+    }
+    for step in steps(root) {
+        collect_step(step, signs);
+    }
+}
+
+fn steps<'a>(map: Node<'a>) -> impl Iterator<Item = Node<'a>> {
+    let own = map.get("steps").and_then(|steps| steps.list()).unwrap_or_default();
+    let stages = map.get("stages").and_then(|stages| stages.list()).unwrap_or_default();
+    let staged = stages
+        .iter()
+        .filter_map(|stage| stage.get("steps").and_then(|steps| steps.list()))
+        .flatten();
+    own.iter().chain(staged).copied()
+}
+
+fn field(
+    entry: &Entry<'_>,
+    amplifier: &[&'static str],
+    amplihack: &[&'static str],
+    signs: &mut Vec<Sign>,
+) {
+    for (names, dialect) in [(amplifier, &AMPLIFIER), (amplihack, &AMPLIHACK)] {
+        if let Some(what) = names.iter().find(|name| entry.is(name)) {
+            signs.push(Sign { dialect, span: entry.key.span, what, strong: false });
+        }
+    }
+}
+
+fn collect_step(step: Node<'_>, signs: &mut Vec<Sign>) {
+    for entry in step.map().unwrap_or_default() {
+        field(entry, AMPLIFIER_STEP_FIELDS, AMPLIHACK_STEP_FIELDS, signs);
+        if entry.name().is_some_and(|name| name.starts_with("provider")) {
+            let what = "provider";
+            signs.push(Sign { dialect: &AMPLIFIER, span: entry.key.span, what, strong: false });
+        }
+        if (entry.is("condition") || entry.is("while_condition") || entry.is("break_when"))
+            && let Some(text) = entry.value.text()
+        {
+            condition(text.text(), entry.value.span, signs);
+        }
+        if entry.is("command")
+            && let Some(text) = entry.value.text()
+        {
+            let names = ["RECIPE_VAR_", "AMPLIHACK_"];
+            if let Some(at) = names.iter().find_map(|name| text.text().find(name)) {
+                let span = text.span(at..at + 10);
+                let what = "a variable of its environment";
+                signs.push(Sign { dialect: &AMPLIHACK, span, what, strong: false });
+            }
+            if step.get("type").is_none() {
+                let what = "`command` without `type`";
+                signs.push(Sign { dialect: &AMPLIHACK, span: entry.key.span, what, strong: false });
+            }
+        }
+    }
+    for inner in steps(step) {
+        collect_step(inner, signs);
+    }
+}
+
+/// `{{x}} == 'a'` is one dialect's way, `x == 'a'` the other's.
+fn condition(text: &str, span: Span, signs: &mut Vec<Sign>) {
+    if text.contains("{{") {
+        let what = "`{{` in a condition";
+        signs.push(Sign { dialect: &AMPLIFIER, span, what, strong: true });
+        return;
+    }
+    let mut rest = text.trim_start();
+    while let Some(inner) = rest.strip_prefix("not ").or_else(|| rest.strip_prefix(['(', '!'])) {
+        rest = inner.trim_start();
+    }
+    let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
+    let word = &rest[..end];
+    let literal = ["true", "True", "false", "False", "null", "none", "None", "int", "str", "len",
+        "bool", "float", "min", "max"];
+    if word.starts_with(|c: char| c.is_alphabetic() || c == '_') && !literal.contains(&word) {
+        let what = "a bare name in a condition";
+        signs.push(Sign { dialect: &AMPLIHACK, span, what, strong: true });
+    }
+}

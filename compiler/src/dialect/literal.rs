@@ -1,0 +1,53 @@
+//! Values that stand in the file.
+
+use crate::codes;
+use crate::diagnostic::{Diagnostic, Fix, Report};
+use crate::doc::{Kind, Node, Plain, Schema, differs, quoted, resolve};
+use crate::ir::Literal;
+
+/// A value as the dialect's schema reads it. A scalar that the other schema would read otherwise
+/// is a finding: the file says one thing to one reader and another to the next.
+pub fn literal(node: Node<'_>, schema: Schema, report: &mut Report) -> Literal {
+    match node.kind {
+        Kind::Broken => Literal::Null,
+        Kind::List(items) => {
+            Literal::List(items.iter().map(|item| literal(*item, schema, report)).collect())
+        }
+        Kind::Map(entries) => Literal::Map(
+            entries
+                .iter()
+                .filter_map(|entry| {
+                    let name = entry.name()?.to_string();
+                    Some((name, literal(entry.value, schema, report)))
+                })
+                .collect(),
+        ),
+        Kind::Scalar(scalar) => {
+            let value = match resolve(scalar, schema) {
+                Plain::Null => Literal::Null,
+                Plain::Bool(value) => Literal::Bool(value),
+                Plain::Int(value) => Literal::Int(value),
+                Plain::Float(value) => Literal::Float(value),
+                Plain::Text => Literal::Text(scalar.text.to_string()),
+            };
+            if differs(scalar) {
+                report.add(ambiguous(node, scalar.text, &value));
+            }
+            value
+        }
+    }
+}
+
+fn ambiguous(node: Node<'_>, text: &str, value: &Literal) -> Diagnostic {
+    let (means, plain) = match value {
+        Literal::Null => ("nothing".to_string(), "null".to_string()),
+        Literal::Bool(value) => (format!("{value}"), format!("{value}")),
+        Literal::Int(value) => (format!("the number {value}"), format!("{value}")),
+        Literal::Float(value) => (format!("the number {value}"), format!("{value:?}")),
+        _ => (format!("the text `{text}`"), quoted(text)),
+    };
+    let message = format!("`{text}` means {means} here, and something else to other readers of YAML");
+    Diagnostic::new(&codes::AMBIGUOUS_SCALAR, node.span, message)
+        .help(format!("write `{plain}`, or quote it if text is meant"))
+        .fix(Fix::safe(format!("write `{plain}`"), node.span, plain))
+}

@@ -1,0 +1,61 @@
+//! The ways recipes are written.
+//!
+//! All dialects have the same fields, see `fields`; they differ in policies only. A dialect is a
+//! folder that exports one value, and that value is all that lowering reads: no code asks which
+//! dialect it is in.
+
+pub mod amplifier;
+pub mod amplihack;
+pub mod choose;
+pub mod fields;
+mod literal;
+mod recipe;
+mod step;
+mod text;
+
+pub use recipe::{Options, lower};
+
+use crate::doc::Schema;
+use crate::expr::BareWords;
+use crate::ir::{Equality, Exports, Missing, RunLimits, Store, Truth};
+
+/// The policies of a dialect. Each is written into the IR wherever it matters.
+#[derive(Debug)]
+pub struct Dialect {
+    pub name: &'static str,
+    /// How plain scalars resolve.
+    pub schema: Schema,
+    /// Fields that a recipe must have besides `name` and its steps, when the dialect was chosen
+    /// on purpose.
+    pub required: &'static [&'static str],
+    /// Names that the runner sets and a recipe cannot.
+    pub reserved: &'static [&'static str],
+    pub bare_words: BareWords,
+    pub equality: Equality,
+    pub truth: Truth,
+    /// What an undefined name, field or item gives.
+    pub missing: Missing,
+    /// What of the output is stored.
+    pub store: Store,
+    /// The same with `parse_json`.
+    pub store_json: Store,
+    /// Is output stored under the step's id when no `output` names a variable?
+    pub output_by_id: bool,
+    /// Does a failed step that is continued store its output?
+    pub keep_output: bool,
+    /// Is the kind of a step read off its fields when `type` is omitted? Else it is `agent`.
+    pub infer_kind: bool,
+    /// Milliseconds a bash step may take, and any other step.
+    pub bash_timeout_ms: Option<u64>,
+    pub other_timeout_ms: Option<u64>,
+    /// What scripts find in their environment.
+    pub exports: Exports,
+    pub limits: RunLimits,
+}
+
+/// All dialects of recipes, the default first.
+pub static ALL: &[&Dialect] = &[&amplifier::AMPLIFIER, &amplihack::AMPLIHACK];
+
+pub fn find(name: &str) -> Option<&'static Dialect> {
+    ALL.iter().copied().find(|dialect| dialect.name == name)
+}

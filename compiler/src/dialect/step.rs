@@ -1,0 +1,562 @@
+//! One step, from its fields to the IR.
+//!
+//! A loop becomes a node of its own with the step's work as its body: the condition and what a
+//! failure does belong to the loop, tries and deadlines to each iteration.
+
+use super::fields::{KINDS, STEP};
+use super::literal::literal;
+use super::text::Lower;
+use crate::codes;
+use crate::diagnostic::{Diagnostic, Fix};
+use crate::doc::shape::{Fields, name_span, text_of, wrong_type};
+use crate::doc::{Kind, Node as Doc, Plain, resolve};
+use crate::ir::{
+    Action, Agent, Attempts, Bind, Call, Each, Exec, Expr, ExprKind, Growth, Guard, Literal, Node,
+    OnFailure, Read, Step, Store, Text, While,
+};
+use crate::source::Span;
+use rrc_vm::plan::StepKind;
+
+/// Bytes of output that are kept when the recipe does not say.
+const OUTPUT_LIMIT: u64 = 10 * 1024 * 1024;
+/// Iterations of a loop when the recipe does not say.
+const ITERATIONS: i64 = 100;
+
+impl Lower<'_> {
+    pub fn step(&mut self, node: Doc<'_>) -> Option<Step> {
+        let fields = Fields::new(&STEP, node, self.dialect.schema, self.report);
+        if !fields.is_map() {
+            return None;
+        }
+        fields.require("id", self.report);
+        let (id, span) = match fields.text("id", self.report) {
+            Some(text) => (text.text().to_string(), text.inner()),
+            None => (String::new(), fields.head()),
+        };
+        if id.trim().is_empty() && fields.has("id") {
+            let message = "`id` of this step is blank";
+            self.report.add(
+                Diagnostic::new(&codes::BAD_VALUE, span, message).help("give the step a name"),
+            );
+        }
+        let compound = fields.has("steps");
+        let looped = fields.has("foreach") || fields.has("while_condition");
+        let kind = self.kind(&fields, compound);
+        let guard = fields.text("condition", self.report).and_then(|text| self.condition(text));
+        let on_failure = self.on_failure(&fields);
+        let store = self.store(&fields);
+        let binds = self.binds(&fields, &id, span, kind);
+        let (work, step_kind) = match (compound, kind) {
+            (true, _) => (Some(self.body_steps(&fields)), StepKind::Loop),
+            (false, Some("bash")) => (self.bash(&fields), StepKind::Bash),
+            (false, Some("agent")) => (self.agent(&fields), StepKind::Agent),
+            (false, Some("recipe")) => (self.sub_recipe(&fields), StepKind::Recipe),
+            (false, Some("template")) => (None, StepKind::Template),
+            (false, Some("tool")) => (None, StepKind::Tool),
+            (false, _) => (None, StepKind::Bash),
+        };
+        self.loop_only(&fields, looped);
+        let deadline = self.deadline(&fields, kind);
+        let work = Step {
+            id: id.clone(),
+            span,
+            kind: step_kind,
+            guard: None,
+            attempts: self.attempts(&fields),
+            deadline,
+            on_failure,
+            store,
+            bind: Vec::new(),
+            node: work.unwrap_or(Node::Seq(Vec::new())),
+        };
+        let looping = self.looping(&fields, work, &binds);
+        Some(match looping {
+            Looping::No(work) => Step { guard, bind: binds, ..work },
+            Looping::Yes(node) => Step {
+                id,
+                span,
+                kind: step_kind,
+                guard,
+                attempts: Attempts::ONCE,
+                deadline: None,
+                on_failure: match on_failure {
+                    OnFailure::Continue { .. } => OnFailure::Continue { keep_output: false },
+                    other => other,
+                },
+                store: Store::Exact,
+                bind: Vec::new(),
+                node,
+            },
+        })
+    }
+
+    fn kind(&mut self, fields: &Fields<'_>, compound: bool) -> Option<&'static str> {
+        let named = fields.choice("type", self.report);
+        if fields.has("type") && named.is_none() {
+            return None;
+        }
+        let inferred = || {
+            if fields.has("recipe") {
+                "recipe"
+            } else if fields.has("template") {
+                "template"
+            } else if fields.has("tool") {
+                "tool"
+            } else if fields.has("agent") || (fields.has("prompt") && !fields.has("command")) {
+                "agent"
+            } else {
+                "bash"
+            }
+        };
+        let kind = match named {
+            Some(kind) => kind,
+            None if self.dialect.infer_kind => inferred(),
+            None => "agent",
+        };
+        if compound {
+            return Some(kind);
+        }
+        // A step that says nothing and has only another kind's fields has most likely left out
+        // its type; saying that once is better than a row of foreign and missing fields.
+        if named.is_none() && kind != inferred() {
+            let meant = inferred();
+            let field = KINDS
+                .iter()
+                .find(|(name, _)| *name == meant)
+                .and_then(|(_, own)| own.iter().find(|field| fields.has(field)));
+            if let Some(field) = field
+                && !fields.has("agent")
+                && !fields.has("prompt")
+            {
+                let span = fields.key_span(field).unwrap_or_else(|| fields.head());
+                let message = format!("a step with `{field}` needs `type: {meant}`");
+                self.report.add(
+                    Diagnostic::new(&codes::MISSING_FIELD, span, message)
+                        .help(format!("add `type: {meant}`; without it a step is an agent's")),
+                );
+                return Some(meant);
+            }
+        }
+        for (other, own) in KINDS.iter().filter(|(other, _)| *other != kind) {
+            for field in own.iter().filter(|field| fields.has(field)) {
+                let span = fields.key_span(field).unwrap_or_else(|| fields.head());
+                let message = format!("`{field}` belongs to {other} steps; this is a {kind} step");
+                self.report.add(
+                    Diagnostic::new(&codes::FOREIGN_FIELD, span, message)
+                        .help(format!("remove `{field}`, or make the step `type: {other}`")),
+                );
+            }
+        }
+        Some(kind)
+    }
+
+    fn bash(&mut self, fields: &Fields<'_>) -> Option<Node> {
+        fields.require("command", self.report)?;
+        let command = fields.text("command", self.report)?;
+        if command.text().trim().is_empty() {
+            let span = fields.key_span("command").unwrap_or(command.whole());
+            self.report.add(
+                Diagnostic::new(&codes::BAD_VALUE, span, "`command` is blank")
+                    .help("write what to run"),
+            );
+            return None;
+        }
+        let shell = fields.text("shell", self.report);
+        let limit = fields.integer("max_output_size", self.report);
+        let exec = Exec {
+            shell: match shell {
+                Some(shell) => Text::literal(shell.whole(), shell.text()),
+                None => Text::literal(command.whole(), "/bin/bash"),
+            },
+            script: self.script(command),
+            env: self.env(fields),
+            cwd: self.optional_text(fields, "cwd"),
+            stdin: self.optional_text(fields, "stdin"),
+            exports: self.dialect.exports,
+            limit: limit.and_then(|limit| u64::try_from(limit).ok()).unwrap_or(OUTPUT_LIMIT),
+            stream: fields.boolean("stream", self.report).unwrap_or(false),
+        };
+        Some(Node::Act(Box::new(Action::Exec(exec))))
+    }
+
+    fn agent(&mut self, fields: &Fields<'_>) -> Option<Node> {
+        if !self.dialect.infer_kind {
+            fields.require("agent", self.report);
+        }
+        fields.require("prompt", self.report)?;
+        let prompt = fields.text("prompt", self.report)?;
+        let agent = Agent {
+            agent: fields.text("agent", self.report).map(|text| text.text().to_string()),
+            prompt: self.text(prompt),
+            mode: fields.text("mode", self.report).map(|text| text.text().to_string()),
+            model: fields.text("model", self.report).map(|text| text.text().to_string()),
+            cwd: self.optional_text(fields, "cwd"),
+            env: self.env(fields),
+        };
+        Some(Node::Act(Box::new(Action::Agent(agent))))
+    }
+
+    fn sub_recipe(&mut self, fields: &Fields<'_>) -> Option<Node> {
+        fields.require("recipe", self.report)?;
+        let recipe = fields.text("recipe", self.report)?;
+        let recipe = self.text(recipe);
+        let mut context = Vec::new();
+        for entry in fields.map("context", self.report).unwrap_or_default() {
+            if let Some(name) = entry.name() {
+                context.push((name.to_string(), self.given(entry.value)));
+            }
+        }
+        Some(Node::Act(Box::new(Action::Call(Call { recipe, context }))))
+    }
+
+    /// A value that is given to a recipe, with holes at any depth.
+    fn given(&mut self, node: Doc<'_>) -> Expr {
+        match node.kind {
+            Kind::Scalar(scalar) if resolve(scalar, self.dialect.schema) == Plain::Text => {
+                let text = node.text().expect("a scalar has a text");
+                self.value(text)
+            }
+            Kind::List(items) => {
+                let items = items.iter().map(|item| self.given(*item)).collect();
+                Expr { span: node.span, kind: ExprKind::List(items) }
+            }
+            Kind::Map(entries) => {
+                let fields = entries
+                    .iter()
+                    .filter_map(|entry| Some((entry.name()?.to_string(), self.given(entry.value))))
+                    .collect();
+                Expr { span: node.span, kind: ExprKind::Map(fields) }
+            }
+            _ => literal(node, self.dialect.schema, self.report).expr(node.span),
+        }
+    }
+
+    fn optional_text(&mut self, fields: &Fields<'_>, name: &str) -> Option<Text> {
+        let text = fields.text(name, self.report)?;
+        Some(self.text(text))
+    }
+
+    fn env(&mut self, fields: &Fields<'_>) -> Vec<(String, Text)> {
+        let mut env = Vec::new();
+        for entry in fields.map("env", self.report).unwrap_or_default() {
+            let Some(name) = entry.name() else { continue };
+            if name.is_empty() || name.contains(['=', '\0']) {
+                let message = format!("`{name}` cannot be the name of an environment variable");
+                self.report.add(
+                    Diagnostic::new(&codes::BAD_VALUE, name_span(entry.key), message)
+                        .help("use letters, digits and `_`"),
+                );
+                continue;
+            }
+            let what = format!("`{name}` in `env`");
+            let Some(text) = text_of(&what, entry.value, self.dialect.schema, self.report) else {
+                continue;
+            };
+            // Numbers and booleans read as the dialect reads them: `yes` may be `true`.
+            let value = entry.value.scalar().map(|scalar| resolve(scalar, self.dialect.schema));
+            let text = match value {
+                Some(Plain::Bool(value)) => Text::literal(text.whole(), value.to_string()),
+                Some(Plain::Null) => Text::literal(text.whole(), ""),
+                _ => self.text(text),
+            };
+            env.push((name.to_string(), text));
+        }
+        env
+    }
+
+    fn store(&mut self, fields: &Fields<'_>) -> Store {
+        let wanted = fields.boolean("parse_json", self.report).unwrap_or(false);
+        let required = fields.boolean("parse_json_required", self.report).unwrap_or(false);
+        match (wanted, required) {
+            (true, true) => Store::Json,
+            (true, false) => self.dialect.store_json,
+            (false, _) => self.dialect.store,
+        }
+    }
+
+    fn binds(
+        &mut self,
+        fields: &Fields<'_>,
+        id: &str,
+        id_span: Span,
+        kind: Option<&str>,
+    ) -> Vec<Bind> {
+        let mut binds = Vec::new();
+        for (field, read) in [
+            ("output", Read::Value),
+            ("output_stderr", Read::Stderr),
+            ("output_exit_code", Read::ExitCode),
+        ] {
+            binds.extend(self.bind(fields, field, read));
+        }
+        let unnamed = !fields.has("output") && !fields.has("collect") && !id.is_empty();
+        if unnamed && self.dialect.output_by_id && kind != Some("recipe") {
+            binds.push(Bind { name: id.to_string(), span: id_span, read: Read::Value });
+        }
+        binds
+    }
+
+    fn bind(&mut self, fields: &Fields<'_>, field: &str, read: Read) -> Option<Bind> {
+        let text = fields.text(field, self.report)?;
+        let name = text.text();
+        let wrong = |c: char| !(c.is_alphanumeric() || c == '_' || c == '-');
+        if name.is_empty() || name.contains(wrong) {
+            let message = format!("`{name}` cannot be the name of a variable");
+            let mut finding = Diagnostic::new(&codes::BAD_VALUE, text.inner(), message)
+                .help("use letters, digits, `_` and `-`");
+            let better = name.trim_start_matches("{{").trim_end_matches("}}").trim();
+            if better != name && !better.is_empty() && !better.contains(wrong) {
+                finding = finding
+                    .help("write the name without braces")
+                    .fix(Fix::safe(format!("write `{better}`"), text.inner(), better));
+            }
+            self.report.add(finding);
+            return None;
+        }
+        Some(Bind { name: name.to_string(), span: text.inner(), read })
+    }
+
+    fn deadline(&mut self, fields: &Fields<'_>, kind: Option<&str>) -> Option<Expr> {
+        let default = match kind {
+            Some("bash") => self.dialect.bash_timeout_ms,
+            _ => self.dialect.other_timeout_ms,
+        };
+        let Some(node) = fields.node("timeout") else {
+            let ms = i64::try_from(default?).unwrap_or(i64::MAX);
+            return Some(Literal::Int(ms).expr(fields.head()));
+        };
+        if let Some(text) = node.text()
+            && text.text().contains("{{")
+        {
+            let of = Box::new(self.one_hole(text, "timeout")?);
+            return Some(Expr { span: node.span, kind: ExprKind::Times { of, by: 1000 } });
+        }
+        let seconds = fields.number("timeout", self.report)?;
+        if seconds <= 0.0 && self.dialect.bash_timeout_ms.is_some() || seconds < 0.0 {
+            let message = format!("`timeout` must be more than 0, not {seconds}");
+            self.report.add(
+                Diagnostic::new(&codes::BAD_VALUE, name_span(node), message)
+                    .help("write the seconds that the step may take"),
+            );
+            return None;
+        }
+        // 0 says that there is none.
+        (seconds > 0.0).then(|| Literal::Int(milliseconds(seconds)).expr(node.span))
+    }
+
+    fn attempts(&mut self, fields: &Fields<'_>) -> Attempts {
+        let Some(retry) = fields.nested("retry", self.report) else { return Attempts::ONCE };
+        let seconds = |lower: &mut Self, field: &str, default: f64| {
+            let value = retry.number(field, lower.report).unwrap_or(default);
+            if value < 0.0 {
+                let span = retry.value_span(field).unwrap_or_else(|| retry.head());
+                let message = format!("`{field}` must not be negative");
+                lower.report.add(
+                    Diagnostic::new(&codes::BAD_VALUE, span, message).help("write seconds"),
+                );
+            }
+            milliseconds(value.max(0.0)).unsigned_abs()
+        };
+        let most = retry.integer("max_attempts", self.report).unwrap_or(3);
+        Attempts {
+            most: u32::try_from(most).unwrap_or(u32::MAX),
+            growth: match retry.choice("backoff", self.report) {
+                Some("linear") => Growth::Linear,
+                _ => Growth::Doubling,
+            },
+            first_pause_ms: seconds(self, "initial_delay", 5.0),
+            longest_pause_ms: seconds(self, "max_delay", 60.0),
+        }
+    }
+
+    fn on_failure(&mut self, fields: &Fields<'_>) -> OnFailure {
+        let go_on = OnFailure::Continue { keep_output: self.dialect.keep_output };
+        let word = fields.choice("on_error", self.report);
+        let said = [
+            ("continue_on_error", fields.boolean("continue_on_error", self.report)),
+            ("fatal", fields.boolean("fatal", self.report).map(|fatal| !fatal)),
+        ];
+        let mut decided: Option<(&str, bool)> = None;
+        for (field, value) in said {
+            let Some(value) = value else { continue };
+            match decided {
+                Some((first, other)) if other != value => {
+                    let span = fields.key_span(field).unwrap_or_else(|| fields.head());
+                    let message = format!("`{first}` and `{field}` say opposite things");
+                    self.report.add(
+                        Diagnostic::new(&codes::EXCLUSIVE_FIELDS, span, message)
+                            .help("keep one of the two"),
+                    );
+                }
+                _ => decided = Some((field, value)),
+            }
+        }
+        match (word, decided) {
+            (Some("skip_remaining"), _) => OnFailure::SkipRest,
+            (Some("continue"), _) | (None, Some((_, true))) => go_on,
+            _ => OnFailure::Stop,
+        }
+    }
+
+    /// Fields that mean something only on a loop.
+    fn loop_only(&mut self, fields: &Fields<'_>, looped: bool) {
+        if fields.has("foreach") && fields.has("while_condition") {
+            let span = fields.key_span("while_condition").unwrap_or_else(|| fields.head());
+            let message = "`foreach` and `while_condition` exclude each other";
+            self.report.add(
+                Diagnostic::new(&codes::EXCLUSIVE_FIELDS, span, message)
+                    .help("keep one of the two; put the other on a step of its own"),
+            );
+        }
+        for (field, needs) in [
+            ("parallel", "foreach"),
+            ("collect", "foreach` or `while_condition"),
+            ("as", "foreach"),
+            ("max_iterations", "foreach"),
+            ("delay_between", "foreach"),
+            ("checkpoint_iterations", "foreach"),
+            ("break_when", "foreach` or `while_condition"),
+            ("max_while_iterations", "while_condition"),
+            ("update_context", "while_condition"),
+            ("steps", "foreach` or `while_condition"),
+        ] {
+            let fits = match needs {
+                "foreach" => fields.has("foreach"),
+                "while_condition" => fields.has("while_condition"),
+                _ => looped,
+            };
+            if fields.has(field) && !fits {
+                let span = fields.key_span(field).unwrap_or_else(|| fields.head());
+                let message = format!("`{field}` needs `{needs}`");
+                self.report.add(
+                    Diagnostic::new(&codes::MISSING_FIELD, span, message)
+                        .help(format!("add `{needs}`, or remove `{field}`")),
+                );
+            }
+        }
+    }
+
+    fn body_steps(&mut self, fields: &Fields<'_>) -> Node {
+        let items = fields.list("steps", self.report).unwrap_or_default();
+        Node::Seq(items.iter().filter_map(|item| self.step(*item)).collect())
+    }
+
+    fn looping(&mut self, fields: &Fields<'_>, work: Step, binds: &[Bind]) -> Looping {
+        let until = fields.text("break_when", self.report).and_then(|text| self.condition(text));
+        let collect = self.bind(fields, "collect", Read::Value);
+        if let Some(over) = fields.text("foreach", self.report) {
+            let Some(over) = self.one_hole(over, "foreach") else { return Looping::No(work) };
+            return self.each(fields, work, binds, over, collect, until);
+        }
+        if let Some(text) = fields.text("while_condition", self.report) {
+            let Some(condition) = self.condition(text) else { return Looping::No(work) };
+            return self.repeat(fields, work, binds, condition, collect, until);
+        }
+        Looping::No(work)
+    }
+
+    fn each(
+        &mut self,
+        fields: &Fields<'_>,
+        mut work: Step,
+        binds: &[Bind],
+        over: Expr,
+        collect: Option<Bind>,
+        until: Option<Guard>,
+    ) -> Looping {
+        let width = self.width(fields);
+        let output = binds.iter().find(|bind| bind.read == Read::Value).cloned();
+        let (body_binds, last) = match (&width, &collect) {
+            // Side by side, iterations have variables of their own.
+            (Some(_), Some(_)) => (Vec::new(), None),
+            (Some(_), None) => (Vec::new(), output),
+            (None, Some(_)) => (without_value(binds), None),
+            (None, None) => (binds.to_vec(), None),
+        };
+        work.bind = body_binds;
+        work.on_failure = body_failure(work.on_failure);
+        let item = self.bind(fields, "as", Read::Value);
+        let limit = fields.integer("max_iterations", self.report).unwrap_or(ITERATIONS);
+        let pause = fields.integer("delay_between", self.report).unwrap_or(0);
+        Looping::Yes(Node::Each(Box::new(Each {
+            over,
+            item: item.map_or_else(|| "item".to_string(), |bind| bind.name),
+            collect,
+            last,
+            width,
+            pause_ms: u64::try_from(pause).unwrap_or(0),
+            limit: u32::try_from(limit).unwrap_or(u32::MAX),
+            until,
+            body: work,
+        })))
+    }
+
+    fn repeat(
+        &mut self,
+        fields: &Fields<'_>,
+        mut work: Step,
+        binds: &[Bind],
+        condition: Guard,
+        collect: Option<Bind>,
+        until: Option<Guard>,
+    ) -> Looping {
+        work.bind = binds.to_vec();
+        work.on_failure = body_failure(work.on_failure);
+        let mut update = Vec::new();
+        for entry in fields.map("update_context", self.report).unwrap_or_default() {
+            let Some(name) = entry.name() else { continue };
+            let bind =
+                Bind { name: name.to_string(), span: name_span(entry.key), read: Read::Value };
+            update.push((bind, self.given(entry.value)));
+        }
+        let limit = fields.integer("max_while_iterations", self.report).unwrap_or(ITERATIONS);
+        Looping::Yes(Node::While(Box::new(While {
+            condition,
+            until,
+            limit: u32::try_from(limit).unwrap_or(u32::MAX),
+            update,
+            collect,
+            body: work,
+        })))
+    }
+
+    /// How many iterations run at once; none for one after the other.
+    fn width(&mut self, fields: &Fields<'_>) -> Option<u32> {
+        let node = fields.node("parallel")?;
+        let Kind::Scalar(scalar) = node.kind else {
+            wrong_type("`parallel`", "true, false or a number", node, self.dialect.schema, self.report);
+            return None;
+        };
+        match resolve(scalar, self.dialect.schema) {
+            Plain::Bool(true) => Some(u32::MAX),
+            Plain::Bool(false) => None,
+            _ => {
+                let width = fields.integer("parallel", self.report)?;
+                Some(u32::try_from(width).unwrap_or(u32::MAX))
+            }
+        }
+    }
+}
+
+enum Looping {
+    No(Step),
+    Yes(Node),
+}
+
+/// What ends the loop is decided by the loop's own step.
+fn body_failure(on_failure: OnFailure) -> OnFailure {
+    match on_failure {
+        OnFailure::Continue { keep_output } => OnFailure::Continue { keep_output },
+        OnFailure::SkipRest | OnFailure::Stop => OnFailure::Stop,
+    }
+}
+
+fn without_value(binds: &[Bind]) -> Vec<Bind> {
+    binds.iter().filter(|bind| bind.read != Read::Value).cloned().collect()
+}
+
+fn milliseconds(seconds: f64) -> i64 {
+    let ms = (seconds * 1000.0).round();
+    if ms >= i64::MAX as f64 { i64::MAX } else { (ms as i64).max(i64::from(seconds > 0.0)) }
+}
+

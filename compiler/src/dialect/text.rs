@@ -1,0 +1,464 @@
+//! Holes and conditions, from written text to the IR.
+//!
+//! `expr` and `shell` speak of byte ranges of decoded text; here those become spans of the file,
+//! and paths become reads with the dialect's policies written out.
+
+use super::Dialect;
+use crate::codes;
+use crate::diagnostic::{Diagnostic, Edit, Fix, Report};
+use crate::doc::Text as Written;
+use crate::expr::{self, Comparison, Filter, Function, Hole, Method, Path, Piece, SegmentKind};
+use crate::ir::{
+    Compare, Expr, ExprKind, Form, Guard, Literal, Part, Script, ScriptPart, ScriptVar, Text,
+    VarForm,
+};
+use crate::shell;
+use crate::source::Span;
+use rrc_vm::isa::Builtin;
+use std::ops::Range;
+
+/// What lowering one file needs everywhere.
+pub struct Lower<'r> {
+    pub dialect: &'static Dialect,
+    pub report: &'r mut Report,
+    /// Paste values into shell text, as one runner does.
+    pub raw: bool,
+    /// What names mean that stand for facts about the recipe.
+    pub facts: Vec<(&'static str, Literal)>,
+}
+
+impl Lower<'_> {
+    /// Reports what was found about a text, at its place in the file.
+    fn problem(&mut self, written: Written<'_>, problem: expr::Problem) {
+        let mut finding =
+            Diagnostic::new(problem.code, written.span(problem.range), problem.message);
+        finding.help = problem.help;
+        finding.fix = problem.fix.and_then(|fix| {
+            let edit = replace(written, fix.range, fix.text)?;
+            let applicability = fix.applicability;
+            Some(Fix { applicability, message: fix.message, edits: vec![edit] })
+        });
+        self.report.add(finding);
+    }
+
+    /// Text with holes.
+    pub fn text(&mut self, written: Written<'_>) -> Text {
+        let holes = expr::scan(written.text());
+        for problem in holes.problems {
+            self.problem(written, problem);
+        }
+        let mut parts: Vec<Part> = Vec::new();
+        for piece in holes.pieces {
+            match piece {
+                Piece::Literal(range) => match parts.last_mut() {
+                    Some(Part::Literal(before)) => before.push_str(&written.text()[range]),
+                    _ => parts.push(Part::Literal(written.text()[range].to_string())),
+                },
+                Piece::Hole(hole) => {
+                    let form = match hole.filter {
+                        Some((Filter::Json, _)) => Form::Json,
+                        _ => Form::Plain,
+                    };
+                    parts.push(Part::Value { expr: self.path(written, &hole.path), form });
+                }
+            }
+        }
+        Text { span: written.whole(), parts }
+    }
+
+    /// A value: one hole keeps its type, everything else is text.
+    pub fn value(&mut self, written: Written<'_>) -> Expr {
+        if let Some(hole) = expr::whole_hole(written.text())
+            && hole.filter.is_none()
+        {
+            return self.path(written, &hole.path);
+        }
+        let text = self.text(written);
+        match text.as_literal() {
+            Some(literal) => Literal::Text(literal.to_string()).expr(text.span),
+            None => Expr { span: text.span, kind: ExprKind::Text(text) },
+        }
+    }
+
+    /// The one hole that a field must be.
+    pub fn one_hole(&mut self, written: Written<'_>, field: &str) -> Option<Expr> {
+        if let Some(hole) = expr::whole_hole(written.text()) {
+            return Some(self.path(written, &hole.path));
+        }
+        let before = self.report.findings.len();
+        let problems = expr::scan(written.text()).problems;
+        for problem in problems {
+            self.problem(written, problem);
+        }
+        if self.report.findings.len() == before {
+            let message = format!("`{field}` must be one hole");
+            self.report.add(
+                Diagnostic::new(&codes::BAD_VALUE, written.inner(), message)
+                    .help(format!("write `{field}: \"{{{{name}}}}\"`, with the name of a list")),
+            );
+        }
+        None
+    }
+
+    fn path(&mut self, written: Written<'_>, path: &Path) -> Expr {
+        let missing = self.dialect.missing;
+        let mut segments = path.segments.iter();
+        let first = segments.next().expect("a path has at least one segment");
+        let SegmentKind::Name(root) = &first.kind else {
+            unreachable!("the first segment of a path is a name");
+        };
+        let mut read = self.name(root, written.span(first.range.clone()));
+        for segment in segments {
+            let span = written.span(segment.range.clone());
+            let of = Box::new(read);
+            let kind = match &segment.kind {
+                SegmentKind::Name(name) => ExprKind::Field { of, name: name.clone(), missing },
+                SegmentKind::Index(at) => {
+                    ExprKind::Index { of, at: Box::new(Literal::Int(*at).expr(span)), missing }
+                }
+            };
+            read = Expr { span, kind };
+        }
+        read
+    }
+
+    fn name(&self, name: &str, span: Span) -> Expr {
+        match self.facts.iter().find(|(known, _)| *known == name) {
+            Some((_, fact)) => fact.clone().expr(span),
+            None => {
+                let kind =
+                    ExprKind::Var { name: name.to_string(), missing: self.dialect.missing };
+                Expr { span, kind }
+            }
+        }
+    }
+
+    /// A condition. One that cannot be read has been reported, and is no condition.
+    pub fn condition(&mut self, written: Written<'_>) -> Option<Guard> {
+        let (tree, problems) = expr::parse(written.text(), self.dialect.bare_words);
+        for problem in problems {
+            self.problem(written, problem);
+        }
+        let expr = self.expr(written, &tree?);
+        Some(Guard { expr, truth: self.dialect.truth })
+    }
+
+    fn expr(&mut self, written: Written<'_>, tree: &expr::Expr) -> Expr {
+        use expr::ExprKind as Tree;
+        let Dialect { truth, equality, missing, .. } = *self.dialect;
+        let span = written.span(tree.range.clone());
+        let kind = match &tree.kind {
+            Tree::Text(text) | Tree::Word(text) => ExprKind::Literal(Literal::Text(text.clone())),
+            Tree::Int(value) => ExprKind::Literal(Literal::Int(*value)),
+            Tree::Float(value) => ExprKind::Literal(Literal::Float(*value)),
+            Tree::Bool(value) => ExprKind::Literal(Literal::Bool(*value)),
+            Tree::Null => ExprKind::Literal(Literal::Null),
+            Tree::Name(name) => return self.name(name, span),
+            Tree::Hole(path) => return self.path(written, path),
+            Tree::List(items) => ExprKind::List(self.exprs(written, items)),
+            // What is wrong has been said; the names in it are still looked at.
+            Tree::Unknown { .. } => ExprKind::List(
+                tree.children().into_iter().map(|child| self.expr(written, child)).collect(),
+            ),
+            Tree::Call { function: Function::Bool, args, .. } => {
+                let of = args.first().map_or_else(
+                    || Literal::Null.expr(span),
+                    |argument| self.expr(written, argument),
+                );
+                ExprKind::Truth { of: Box::new(of), truth }
+            }
+            Tree::Call { function, args, .. } => {
+                ExprKind::Call { builtin: function_builtin(*function), args: self.exprs(written, args) }
+            }
+            Tree::Method { receiver, method, args, .. } => {
+                let mut all = vec![self.expr(written, receiver)];
+                all.extend(self.exprs(written, args));
+                ExprKind::Call { builtin: method_builtin(*method), args: all }
+            }
+            Tree::Field { of, field, name } => {
+                let of = Box::new(self.expr(written, of));
+                let kind = ExprKind::Field { of, name: field.clone(), missing };
+                return Expr { span: written.span(name.clone()), kind };
+            }
+            Tree::Index { of, index } => ExprKind::Index {
+                of: Box::new(self.expr(written, of)),
+                at: Box::new(self.expr(written, index)),
+                missing,
+            },
+            Tree::Not(of) => ExprKind::Not { of: Box::new(self.expr(written, of)), truth },
+            Tree::And(all) => {
+                return self.fold(written, all, |left, right| ExprKind::And { left, right, truth });
+            }
+            Tree::Or(all) => {
+                return self.fold(written, all, |left, right| ExprKind::Or { left, right, truth });
+            }
+            Tree::Compare { op, left, right } => ExprKind::Compare {
+                op: comparison(*op),
+                equality,
+                left: Box::new(self.expr(written, left)),
+                right: Box::new(self.expr(written, right)),
+            },
+        };
+        Expr { span, kind }
+    }
+
+    fn exprs(&mut self, written: Written<'_>, all: &[expr::Expr]) -> Vec<Expr> {
+        all.iter().map(|one| self.expr(written, one)).collect()
+    }
+
+    fn fold(
+        &mut self,
+        written: Written<'_>,
+        all: &[expr::Expr],
+        make: impl Fn(Box<Expr>, Box<Expr>) -> ExprKind,
+    ) -> Expr {
+        let mut rest = self.exprs(written, all).into_iter();
+        let mut left = rest.next().expect("`and` and `or` have two sides");
+        for right in rest {
+            let span = left.span.to(right.span);
+            left = Expr { span, kind: make(Box::new(left), Box::new(right)) };
+        }
+        left
+    }
+
+    /// Shell text: its holes become parameters of the script.
+    pub fn script(&mut self, written: Written<'_>) -> Script {
+        let scanned = expr::scan(written.text());
+        for problem in scanned.problems {
+            self.problem(written, problem);
+        }
+        let mut script = Script { span: written.whole(), parts: Vec::new(), vars: Vec::new() };
+        if self.raw {
+            for piece in scanned.pieces {
+                script.parts.push(match piece {
+                    Piece::Literal(range) => ScriptPart::Source(written.text()[range].to_string()),
+                    Piece::Hole(hole) => ScriptPart::Paste(self.hole(written, &hole)),
+                });
+            }
+            return script;
+        }
+        let (plain, holes) = Plain::of(written.text(), scanned.pieces);
+        let mut names = Names::default();
+        let at: Vec<shell::HoleAt> = plain
+            .holes
+            .iter()
+            .zip(&holes)
+            .map(|(range, hole)| shell::HoleAt {
+                range: range.clone(),
+                name: names.name(hole),
+                filter: match hole.filter {
+                    None => shell::Filter::None,
+                    Some((Filter::Json, _)) => shell::Filter::Json,
+                    Some((Filter::Raw, _)) => shell::Filter::Raw,
+                    Some((Filter::Words, _)) => shell::Filter::Words,
+                },
+            })
+            .collect();
+        let compiled = shell::compile(&plain.text, &at);
+        for problem in compiled.problems {
+            self.shell_problem(written, &plain, problem);
+        }
+        let values: Vec<Expr> = holes.iter().map(|hole| self.hole(written, hole)).collect();
+        for (number, (hole, position)) in at.iter().zip(&compiled.positions).enumerate() {
+            let (name, form) = match position.reach {
+                shell::Use::Env => (hole.name.clone(), VarForm::Text),
+                shell::Use::Integer { or_empty } => {
+                    let form = if or_empty { VarForm::IntegerOrEmpty } else { VarForm::Integer };
+                    (shell::integer_name(&hole.name), form)
+                }
+                shell::Use::Paste
+                | shell::Use::Words
+                | shell::Use::Unused
+                | shell::Use::Refused => continue,
+            };
+            match script.vars.iter_mut().find(|var| var.name == name) {
+                // The stricter form holds for both places.
+                Some(var) if form == VarForm::Integer => var.form = form,
+                Some(_) => {}
+                None => script.vars.push(ScriptVar { name, value: values[number].clone(), form }),
+            }
+        }
+        let part = |piece: &shell::Piece| match piece {
+            shell::Piece::Text(text) => Some(ScriptPart::Source(text.clone())),
+            shell::Piece::Paste(hole) => Some(ScriptPart::Paste(values[*hole].clone())),
+            shell::Piece::Words(hole) => Some(ScriptPart::Words(values[*hole].clone())),
+            shell::Piece::Delimiter(_) => None,
+        };
+        for piece in &compiled.pieces {
+            script.parts.push(match piece {
+                shell::Piece::Delimiter(number) => {
+                    let heredoc = &compiled.heredocs[*number];
+                    let body = compiled.pieces[heredoc.body.clone()].iter().filter_map(part);
+                    ScriptPart::Delimiter {
+                        base: heredoc.delimiter.clone(),
+                        body: body.collect(),
+                    }
+                }
+                other => part(other).expect("everything but a delimiter is a part"),
+            });
+        }
+        script
+    }
+
+    fn shell_problem(&mut self, written: Written<'_>, plain: &Plain, problem: shell::Problem) {
+        let span = written.span(plain.written(problem.range));
+        let mut finding =
+            Diagnostic::new(problem.code, span, problem.message).help(problem.help);
+        finding.fix = problem.fix.and_then(|repair| {
+            let edits: Option<Vec<Edit>> = repair
+                .edits
+                .into_iter()
+                .map(|(range, text)| replace(written, plain.written(range), text))
+                .collect();
+            Some(Fix {
+                applicability: repair.applicability,
+                message: repair.message,
+                edits: edits?,
+            })
+        });
+        self.report.add(finding);
+    }
+
+    fn hole(&mut self, written: Written<'_>, hole: &Hole) -> Expr {
+        let value = self.path(written, &hole.path);
+        match hole.filter {
+            Some((Filter::Json, _)) => {
+                let span = value.span;
+                let parts = vec![Part::Value { expr: value, form: Form::Json }];
+                Expr { span, kind: ExprKind::Text(Text { span, parts }) }
+            }
+            _ => value,
+        }
+    }
+}
+
+/// An edit of decoded text as an edit of the file, where the two are the same bytes.
+fn replace(written: Written<'_>, range: Range<usize>, text: String) -> Option<Edit> {
+    // In a quoted scalar the new text would have to be quoted as well.
+    let needs_quoting = text.contains(['"', '\'', '\\', '\n']);
+    let span = written.span(range.clone());
+    let same = span.range().len() == range.len();
+    let bare = written.whole() == written.inner();
+    (written.is_traced() && same && (bare || !needs_quoting)).then_some(Edit { span, text })
+}
+
+/// Shell text without the escapes of holes, and where each hole stands in it.
+struct Plain {
+    text: String,
+    holes: Vec<Range<usize>>,
+    /// Where a run of the text starts here, and in what was written.
+    runs: Vec<(usize, usize)>,
+}
+
+impl Plain {
+    fn of(written: &str, pieces: Vec<Piece>) -> (Plain, Vec<Hole>) {
+        let mut plain = Plain { text: String::new(), holes: Vec::new(), runs: Vec::new() };
+        let mut holes = Vec::new();
+        for piece in pieces {
+            let range = match &piece {
+                Piece::Literal(range) => range.clone(),
+                Piece::Hole(hole) => hole.range.clone(),
+            };
+            let start = plain.text.len();
+            plain.runs.push((start, range.start));
+            plain.text.push_str(&written[range]);
+            if let Piece::Hole(hole) = piece {
+                plain.holes.push(start..plain.text.len());
+                holes.push(hole);
+            }
+        }
+        (plain, holes)
+    }
+
+    fn written(&self, range: Range<usize>) -> Range<usize> {
+        let place = |at: usize| {
+            let run = self.runs.partition_point(|(start, _)| *start <= at).saturating_sub(1);
+            self.runs.get(run).map_or(at, |(here, there)| at - here + there)
+        };
+        let start = place(range.start);
+        // The end belongs to the run of the last byte, not to the one that follows.
+        let end = if range.end > range.start { place(range.end - 1) + 1 } else { start };
+        start..end
+    }
+}
+
+/// The names that a script reads its values by: each path has one, no two have the same.
+#[derive(Default)]
+struct Names {
+    taken: Vec<(String, String)>,
+}
+
+impl Names {
+    fn name(&mut self, hole: &Hole) -> String {
+        let path = &hole.path;
+        let json = matches!(hole.filter, Some((Filter::Json, _)));
+        let written = format!("{path}{}", if json { "|json" } else { "" });
+        if let Some((_, name)) = self.taken.iter().find(|(path, _)| *path == written) {
+            return name.clone();
+        }
+        let mut base = String::from("RECIPE_VAR_");
+        for (number, segment) in path.segments.iter().enumerate() {
+            if number > 0 {
+                base.push_str("__");
+            }
+            match &segment.kind {
+                SegmentKind::Name(name) => base.extend(name.chars().map(|c| {
+                    if c.is_ascii_alphanumeric() { c } else { '_' }
+                })),
+                SegmentKind::Index(at) => base.push_str(&at.to_string().replace('-', "_")),
+            }
+        }
+        let mut name = base.clone();
+        let mut number = 2;
+        while self.taken.iter().any(|(_, taken)| *taken == name) {
+            name = format!("{base}_{number}");
+            number += 1;
+        }
+        self.taken.push((written, name.clone()));
+        name
+    }
+}
+
+fn comparison(op: Comparison) -> Compare {
+    match op {
+        Comparison::Eq => Compare::Eq,
+        Comparison::Ne => Compare::Ne,
+        Comparison::Lt => Compare::Lt,
+        Comparison::Le => Compare::Le,
+        Comparison::Gt => Compare::Gt,
+        Comparison::Ge => Compare::Ge,
+        Comparison::In => Compare::In,
+        Comparison::NotIn => Compare::NotIn,
+    }
+}
+
+fn function_builtin(function: Function) -> Builtin {
+    match function {
+        Function::Int => Builtin::Int,
+        // `bool` is a matter of truth, not of values; the caller has taken it out.
+        Function::Str | Function::Bool => Builtin::Str,
+        Function::Len => Builtin::Len,
+        Function::Float => Builtin::Float,
+        Function::Min => Builtin::Min,
+        Function::Max => Builtin::Max,
+    }
+}
+
+fn method_builtin(method: Method) -> Builtin {
+    match method {
+        Method::Strip => Builtin::Strip,
+        Method::Lstrip => Builtin::LStrip,
+        Method::Rstrip => Builtin::RStrip,
+        Method::Lower => Builtin::Lower,
+        Method::Upper => Builtin::Upper,
+        Method::Title => Builtin::Title,
+        Method::Startswith => Builtin::StartsWith,
+        Method::Endswith => Builtin::EndsWith,
+        Method::Replace => Builtin::Replace,
+        Method::Split => Builtin::Split,
+        Method::Join => Builtin::Join,
+        Method::Count => Builtin::Count,
+        Method::Find => Builtin::Find,
+    }
+}
+

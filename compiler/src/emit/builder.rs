@@ -1,0 +1,245 @@
+//! Puts a plan together: interns texts and constants, resolves labels, lays functions end to end.
+//!
+//! Knows nothing of steps or expressions. Labels are absolute indices into the plan's code; while
+//! a function is being written they are numbers of its own.
+
+use crate::ir::Literal;
+use crate::source::Span;
+use indexmap::IndexSet;
+use rrc_vm::isa::{Instr, Kind, Role};
+use rrc_vm::plan::{
+    Const, ConstId, Function, HostCall, Need, NeedKind, Place, SpanRun, StepInfo, StepKind, TextId,
+    Texts,
+};
+use rustc_hash::{FxBuildHasher, FxHashMap};
+
+/// A place in a function that is jumped to, maybe before it is known where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Label(u32);
+
+/// Tables that all functions share.
+#[derive(Default)]
+pub struct Tables {
+    texts: IndexSet<String, FxBuildHasher>,
+    pub constants: Vec<Const>,
+    known_constants: FxHashMap<ConstKey, ConstId>,
+    pub parts: Vec<u32>,
+    pub calls: Vec<HostCall>,
+    pub steps: Vec<StepInfo>,
+    pub needs: Vec<Need>,
+}
+
+// What makes two constants the same; floats by their bits.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum ConstKey {
+    Null,
+    Bool(bool),
+    Int(i64),
+    Float(u64),
+    Text(TextId),
+    List(Vec<ConstId>),
+    Map(Vec<(TextId, ConstId)>),
+}
+
+impl Tables {
+    pub fn text(&mut self, text: &str) -> TextId {
+        match self.texts.get_index_of(text) {
+            Some(index) => index as TextId,
+            None => self.texts.insert_full(text.to_string()).0 as TextId,
+        }
+    }
+
+    pub fn finish_texts(&mut self) -> Texts {
+        let mut texts = Texts::default();
+        for text in std::mem::take(&mut self.texts) {
+            texts.all.push_str(&text);
+            texts.ends.push(texts.all.len() as u32);
+        }
+        texts
+    }
+
+    pub fn literal(&mut self, literal: &Literal) -> ConstId {
+        let key = match literal {
+            Literal::Null => ConstKey::Null,
+            Literal::Bool(value) => ConstKey::Bool(*value),
+            Literal::Int(value) => ConstKey::Int(*value),
+            Literal::Float(value) => ConstKey::Float(value.to_bits()),
+            Literal::Text(text) => ConstKey::Text(self.text(text)),
+            Literal::List(items) => {
+                ConstKey::List(items.iter().map(|item| self.literal(item)).collect())
+            }
+            Literal::Map(fields) => ConstKey::Map(
+                fields.iter().map(|(name, item)| (self.text(name), self.literal(item))).collect(),
+            ),
+        };
+        self.constant(key)
+    }
+
+    fn constant(&mut self, key: ConstKey) -> ConstId {
+        if let Some(id) = self.known_constants.get(&key) {
+            return *id;
+        }
+        let first = self.parts.len() as u32;
+        let constant = match &key {
+            ConstKey::Null => Const::Null,
+            ConstKey::Bool(value) => Const::Bool(*value),
+            ConstKey::Int(value) => Const::Int(*value),
+            ConstKey::Float(bits) => Const::Float(f64::from_bits(*bits)),
+            ConstKey::Text(id) => Const::Text(*id),
+            ConstKey::List(items) => {
+                self.parts.extend(items);
+                Const::List { first, count: items.len() as u32 }
+            }
+            ConstKey::Map(fields) => {
+                self.parts.extend(fields.iter().flat_map(|(name, item)| [*name, *item]));
+                Const::Map { first, count: fields.len() as u32 }
+            }
+        };
+        self.constants.push(constant);
+        let id = self.constants.len() as ConstId - 1;
+        self.known_constants.insert(key, id);
+        id
+    }
+
+    pub fn step(&mut self, id: &str, kind: StepKind, span: Span) -> u32 {
+        let id = self.text(id);
+        self.steps.push(StepInfo { id, kind, place: place(span) });
+        self.steps.len() as u32 - 1
+    }
+
+    pub fn need(&mut self, kind: NeedKind, name: &str, step: u32) {
+        let name = self.text(name);
+        let known = self.needs.iter().any(|need| need.kind == kind && need.name == name);
+        if !known {
+            self.needs.push(Need { kind, name, step });
+        }
+    }
+}
+
+pub fn place(span: Span) -> Place {
+    Place { source: span.source.0, start: span.start, end: span.end }
+}
+
+/// The code of all functions so far.
+#[derive(Default)]
+pub struct Code {
+    pub functions: Vec<Function>,
+    pub code: Vec<Instr>,
+    pub spans: Vec<SpanRun>,
+}
+
+impl Code {
+    /// Reserves the number of a function before its code is known, so that others can call it.
+    pub fn declare(&mut self, name: TextId, params: &[Kind], results: &[Kind]) -> u32 {
+        self.functions.push(Function {
+            name,
+            start: 0,
+            end: 0,
+            params: params.to_vec(),
+            results: results.to_vec(),
+            locals: 0,
+        });
+        self.functions.len() as u32 - 1
+    }
+}
+
+/// One function while it is being written.
+pub struct Writer {
+    code: Vec<Instr>,
+    labels: Vec<u32>,
+    spans: Vec<SpanRun>,
+    in_use: Vec<bool>,
+    most_locals: usize,
+}
+
+const UNBOUND: u32 = u32::MAX;
+
+impl Writer {
+    pub fn new(params: u8) -> Writer {
+        Writer {
+            code: Vec::new(),
+            labels: Vec::new(),
+            spans: Vec::new(),
+            in_use: vec![true; params as usize],
+            most_locals: params as usize,
+        }
+    }
+
+    pub fn push(&mut self, instr: Instr) {
+        self.code.push(instr);
+    }
+
+    pub fn label(&mut self) -> Label {
+        self.labels.push(UNBOUND);
+        Label(self.labels.len() as u32 - 1)
+    }
+
+    /// The label is here.
+    pub fn bind(&mut self, label: Label) {
+        self.labels[label.0 as usize] = self.code.len() as u32;
+    }
+
+    pub fn to(&self, label: Label) -> u32 {
+        label.0
+    }
+
+    /// From here on, code belongs to this place.
+    pub fn at(&mut self, span: Span) {
+        let place = place(span);
+        let from = self.code.len() as u32;
+        match self.spans.last_mut() {
+            Some(last) if last.place == place => {}
+            Some(last) if last.from == from => last.place = place,
+            _ => self.spans.push(SpanRun { from, place }),
+        }
+    }
+
+    pub fn local(&mut self) -> u8 {
+        match self.in_use.iter().position(|used| !used) {
+            Some(free) => {
+                self.in_use[free] = true;
+                free as u8
+            }
+            None => {
+                self.in_use.push(true);
+                self.most_locals = self.most_locals.max(self.in_use.len());
+                (self.in_use.len() - 1) as u8
+            }
+        }
+    }
+
+    pub fn free(&mut self, local: u8) {
+        self.in_use[local as usize] = false;
+    }
+
+    /// Appends the function to the plan's code, with its labels resolved.
+    pub fn finish(self, function: u32, code: &mut Code) {
+        let start = code.code.len() as u32;
+        for instr in &self.code {
+            let (mut operands, count) = instr.operands();
+            for operand in &mut operands[..count] {
+                if operand.role == Role::Label {
+                    let target = self.labels[operand.value as usize];
+                    debug_assert_ne!(target, UNBOUND, "every label that is used is bound");
+                    operand.value = start.wrapping_add(target);
+                }
+            }
+            let values = operands.map(|operand| operand.value);
+            let placed = Instr::build(instr.info().byte, &values[..count])
+                .expect("an instruction builds from its own operands");
+            code.code.push(placed);
+        }
+        for run in self.spans {
+            let run = SpanRun { from: start + run.from, place: run.place };
+            match code.spans.last_mut() {
+                Some(last) if last.place == run.place => {}
+                Some(last) if last.from == run.from => last.place = run.place,
+                _ => code.spans.push(run),
+            }
+        }
+        let entry = &mut code.functions[function as usize];
+        entry.start = start;
+        entry.end = code.code.len() as u32;
+        entry.locals = self.most_locals as u8;
+    }
+}

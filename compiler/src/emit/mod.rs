@@ -1,0 +1,137 @@
+//! From the program to a plan.
+//!
+//! Emission cannot fail: a program that came this far means something. It decides nothing either:
+//! every policy stands in the IR and becomes the instruction of the same name.
+
+mod action;
+mod builder;
+mod expr;
+mod loops;
+mod step;
+
+use crate::ir::{Expr, Program, Unit};
+use crate::source::Sources;
+use builder::{Code, Tables, Writer};
+use rrc_vm::isa::{Instr, Kind};
+use rrc_vm::plan::{Input, Limits, Plan, SourceInfo};
+use step::Exits;
+
+/// A text may not have more values in it than the machine can count; longer ones are grouped.
+pub const MOST_ARGUMENTS: usize = 200;
+
+/// Fuel of a plan: enough for every loop that the limits of a recipe allow, and still an end.
+const FUEL: u64 = 20_000_000_000;
+/// Bytes that the values of a run may take.
+const MEMORY: u64 = 4 << 30;
+
+/// Writes the code of one program.
+struct Emitter<'a> {
+    tables: Tables,
+    code: Code,
+    /// Functions that are written, in the order they were; the plan lays them out by number.
+    finished: Vec<(u32, Writer)>,
+    unit: &'a Unit,
+}
+
+/// What a plan says about the files it was made from.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    pub name: String,
+    pub hash: [u8; 32],
+}
+
+pub fn emit(program: &Program, origins: &[Origin]) -> Plan {
+    let root = program.units.first().expect("a program has the unit that was asked for");
+    let mut emitter = Emitter::new(root);
+    let entry = emitter.tables.text(&root.name);
+    emitter.code.declare(entry, &[Kind::Map], &[Kind::Any, Kind::Map]);
+    let mut w = Writer::new(1);
+    let exits = Exits { failed: w.label(), ended: w.label() };
+    emitter.steps(&mut w, &root.steps, exits);
+    w.push(Instr::Null {});
+    w.push(Instr::Take { local: expr::SCOPE });
+    w.push(Instr::Return {});
+    w.bind(exits.ended);
+    let partial = emitter.tables.text("partial");
+    w.push(Instr::Text { text: partial });
+    w.push(Instr::Take { local: expr::SCOPE });
+    w.push(Instr::Return {});
+    w.bind(exits.failed);
+    w.push(Instr::Take { local: expr::SCOPE });
+    w.push(Instr::Return {});
+    emitter.finished.push((0, w));
+    let inputs = root
+        .inputs
+        .iter()
+        .map(|input| Input {
+            name: emitter.tables.text(&input.name),
+            default: Some(emitter.tables.literal(&input.default)),
+        })
+        .collect();
+    emitter.plan(inputs, origins)
+}
+
+/// A plan that evaluates one expression over the variables it is given.
+pub fn emit_expression(root: &Unit, expression: &Expr) -> Plan {
+    let mut emitter = Emitter::new(root);
+    let entry = emitter.tables.text(&root.name);
+    emitter.code.declare(entry, &[Kind::Map], &[Kind::Any, Kind::Map]);
+    let mut w = Writer::new(1);
+    expr::expr(&mut w, &mut emitter.tables, expression);
+    w.push(Instr::Take { local: expr::SCOPE });
+    w.push(Instr::Return {});
+    emitter.finished.push((0, w));
+    emitter.plan(Vec::new(), &[Origin { name: root.name.clone(), hash: [0; 32] }])
+}
+
+/// The names of sources in a plan: without the directory, so that a plan does not depend on
+/// where it was built.
+pub fn origins(sources: &Sources, hash: impl Fn(&str) -> [u8; 32]) -> Vec<Origin> {
+    sources
+        .iter()
+        .map(|(_, source)| Origin {
+            name: source.name.rsplit(['/', '\\']).next().unwrap_or_default().to_string(),
+            hash: hash(&source.text),
+        })
+        .collect()
+}
+
+impl<'a> Emitter<'a> {
+    fn new(unit: &'a Unit) -> Emitter<'a> {
+        Emitter { tables: Tables::default(), code: Code::default(), finished: Vec::new(), unit }
+    }
+
+    fn plan(mut self, inputs: Vec<Input>, origins: &[Origin]) -> Plan {
+        self.finished.sort_by_key(|(function, _)| *function);
+        for (function, writer) in std::mem::take(&mut self.finished) {
+            writer.finish(function, &mut self.code);
+        }
+        let name = self.tables.text(&self.unit.name);
+        let dialect = self.tables.text(self.unit.dialect);
+        let sources = origins
+            .iter()
+            .map(|origin| SourceInfo { name: self.tables.text(&origin.name), hash: origin.hash })
+            .collect();
+        Plan {
+            name,
+            dialect,
+            limits: Limits {
+                fuel: FUEL,
+                memory: MEMORY,
+                steps: self.unit.limits.steps,
+                depth: self.unit.limits.depth,
+            },
+            texts: self.tables.finish_texts(),
+            constants: self.tables.constants,
+            parts: self.tables.parts,
+            functions: self.code.functions,
+            code: self.code.code,
+            calls: self.tables.calls,
+            steps: self.tables.steps,
+            inputs,
+            needs: self.tables.needs,
+            spans: self.code.spans,
+            sources,
+        }
+    }
+}

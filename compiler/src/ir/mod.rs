@@ -1,0 +1,386 @@
+//! The one representation below the dialects.
+//!
+//! **Nothing here is a default.** A front end writes out every policy it relies on: each comparison
+//! says by which equality, each read says what happens if there is nothing, each step says what a
+//! failure does. So nothing below this line knows which dialect a recipe was written in, and the
+//! same questions can be asked of every program.
+
+pub mod visit;
+
+use crate::source::{SourceId, Span};
+use rrc_vm::isa::Builtin;
+use rrc_vm::plan::StepKind;
+
+/// Everything that was read, linked together. The first unit is the one that was asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    pub units: Vec<Unit>,
+}
+
+/// One recipe or template.
+#[derive(Clone, Debug)]
+pub struct Unit {
+    pub source: SourceId,
+    pub name: String,
+    /// A word for reports; nothing decides by it.
+    pub dialect: &'static str,
+    pub inputs: Vec<Input>,
+    /// Names that are set by whoever runs the unit, and cannot be set by it.
+    pub reserved: &'static [&'static str],
+    pub limits: RunLimits,
+    pub steps: Vec<Step>,
+}
+
+/// A variable that has a value before the first step.
+#[derive(Clone, Debug)]
+pub struct Input {
+    pub name: String,
+    pub span: Span,
+    pub default: Literal,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunLimits {
+    pub depth: u32,
+    pub steps: u32,
+}
+
+/// A node, and all that wraps it: the first field is the outermost.
+#[derive(Clone, Debug)]
+pub struct Step {
+    pub id: String,
+    /// The id as it stands in the file; of a step without one, the step.
+    pub span: Span,
+    pub kind: StepKind,
+    /// Does the step run at all? Asked once.
+    pub guard: Option<Guard>,
+    pub attempts: Attempts,
+    /// Milliseconds for one attempt.
+    pub deadline: Option<Expr>,
+    pub on_failure: OnFailure,
+    /// What of the output is the value of the step.
+    pub store: Store,
+    pub bind: Vec<Bind>,
+    pub node: Node,
+}
+
+/// A condition, and which values count as true.
+#[derive(Clone, Debug)]
+pub struct Guard {
+    pub expr: Expr,
+    pub truth: Truth,
+}
+
+/// How often to try, and how long to pause between tries.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Attempts {
+    pub most: u32,
+    pub first_pause_ms: u64,
+    pub longest_pause_ms: u64,
+    pub growth: Growth,
+}
+
+impl Attempts {
+    pub const ONCE: Attempts =
+        Attempts { most: 1, first_pause_ms: 0, longest_pause_ms: 0, growth: Growth::Linear };
+}
+
+/// How the pause between tries grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Growth {
+    /// By the first pause each time.
+    Linear,
+    /// Twofold each time.
+    Doubling,
+}
+
+/// What a failure of a step does to the rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnFailure {
+    /// Record it and go on. Does the output that there was become the value all the same?
+    Continue { keep_output: bool },
+    /// End the unit as if it had come to its end.
+    SkipRest,
+    /// End the unit with the failure.
+    Stop,
+}
+
+/// How output becomes a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Store {
+    /// The text as it is.
+    Exact,
+    /// Trimmed; a JSON value if all of it is JSON.
+    JsonOrText,
+    /// The JSON in it; no JSON fails the step.
+    Json,
+    /// The JSON in it; without, the trimmed text, and the step counts as degraded.
+    JsonOrDegrade,
+}
+
+/// A variable that a step sets.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bind {
+    pub name: String,
+    pub span: Span,
+    pub read: Read,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Read {
+    /// The value of the step, see [`Store`].
+    Value,
+    ExitCode,
+    Stderr,
+}
+
+#[derive(Clone, Debug)]
+pub enum Node {
+    Seq(Vec<Step>),
+    /// All at once, each on a snapshot of the variables; what they bind is stored in file order.
+    Par { branches: Vec<Step>, width: Option<u32> },
+    Each(Box<Each>),
+    While(Box<While>),
+    Act(Box<Action>),
+}
+
+/// The body once per item of a list.
+#[derive(Clone, Debug)]
+pub struct Each {
+    pub over: Expr,
+    pub item: String,
+    /// The values of all iterations, in the order of the items.
+    pub collect: Option<Bind>,
+    /// The value of the last iteration.
+    pub last: Option<Bind>,
+    /// How many at once; none: one after the other, sharing variables.
+    pub width: Option<u32>,
+    /// Milliseconds between starts.
+    pub pause_ms: u64,
+    pub limit: u32,
+    pub until: Option<Guard>,
+    pub body: Step,
+}
+
+/// The body again and again.
+#[derive(Clone, Debug)]
+pub struct While {
+    pub condition: Guard,
+    pub until: Option<Guard>,
+    pub limit: u32,
+    pub update: Vec<(Bind, Expr)>,
+    pub collect: Option<Bind>,
+    pub body: Step,
+}
+
+/// What touches the outside.
+#[derive(Clone, Debug)]
+pub enum Action {
+    Exec(Exec),
+    Agent(Agent),
+    Call(Call),
+    Sleep { ms: Expr },
+}
+
+/// A question to an agent.
+#[derive(Clone, Debug)]
+pub struct Agent {
+    pub agent: Option<String>,
+    pub prompt: Text,
+    pub mode: Option<String>,
+    pub model: Option<String>,
+    pub cwd: Option<Text>,
+    pub env: Vec<(String, Text)>,
+}
+
+/// Another recipe, and the variables it is given.
+#[derive(Clone, Debug)]
+pub struct Call {
+    pub recipe: Text,
+    pub context: Vec<(String, Expr)>,
+}
+
+/// One process: a script in a shell.
+#[derive(Clone, Debug)]
+pub struct Exec {
+    pub shell: Text,
+    pub script: Script,
+    pub env: Vec<(String, Text)>,
+    pub cwd: Option<Text>,
+    pub stdin: Option<Text>,
+    pub exports: Exports,
+    /// Bytes of each stream that are kept.
+    pub limit: u64,
+    pub stream: bool,
+}
+
+/// Which variables a script finds in its environment besides those its holes name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exports {
+    Nothing,
+    Everything,
+}
+
+/// Shell text whose holes have become parameters: source, and the values that reach it.
+#[derive(Clone, Debug)]
+pub struct Script {
+    pub span: Span,
+    pub parts: Vec<ScriptPart>,
+    pub vars: Vec<ScriptVar>,
+}
+
+#[derive(Clone, Debug)]
+pub enum ScriptPart {
+    Source(String),
+    /// The value as it is, where the author asked for that or where the shell does not read it.
+    Paste(Expr),
+    /// The words of a value, each quoted.
+    Words(Expr),
+    /// A heredoc delimiter that starts no line of the body.
+    Delimiter { base: String, body: Vec<ScriptPart> },
+}
+
+/// A value that a script reads as a shell variable.
+#[derive(Clone, Debug)]
+pub struct ScriptVar {
+    pub name: String,
+    pub value: Expr,
+    pub form: VarForm,
+}
+
+/// What a script may rely on about a variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VarForm {
+    Text,
+    /// It stands in arithmetic: anything but an integer fails the step.
+    Integer,
+    /// It stands where the shell takes nothing for 0.
+    IntegerOrEmpty,
+}
+
+/// Text with values in it.
+#[derive(Clone, Debug)]
+pub struct Text {
+    pub span: Span,
+    pub parts: Vec<Part>,
+}
+
+#[derive(Clone, Debug)]
+pub enum Part {
+    Literal(String),
+    Value { expr: Expr, form: Form },
+}
+
+/// How a value looks in text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    Plain,
+    Json,
+}
+
+impl Text {
+    pub fn literal(span: Span, text: impl Into<String>) -> Text {
+        Text { span, parts: vec![Part::Literal(text.into())] }
+    }
+
+    /// The text, if no value is in it.
+    pub fn as_literal(&self) -> Option<&str> {
+        match self.parts.as_slice() {
+            [] => Some(""),
+            [Part::Literal(text)] => Some(text),
+            _ => None,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Expr {
+    pub span: Span,
+    pub kind: ExprKind,
+}
+
+#[derive(Clone, Debug)]
+pub enum ExprKind {
+    Literal(Literal),
+    Var { name: String, missing: Missing },
+    Field { of: Box<Expr>, name: String, missing: Missing },
+    Index { of: Box<Expr>, at: Box<Expr>, missing: Missing },
+    List(Vec<Expr>),
+    Map(Vec<(String, Expr)>),
+    /// A whole number, scaled: seconds to milliseconds.
+    Times { of: Box<Expr>, by: i32 },
+    Compare { op: Compare, equality: Equality, left: Box<Expr>, right: Box<Expr> },
+    Not { of: Box<Expr>, truth: Truth },
+    And { left: Box<Expr>, right: Box<Expr>, truth: Truth },
+    Or { left: Box<Expr>, right: Box<Expr>, truth: Truth },
+    Truth { of: Box<Expr>, truth: Truth },
+    Call { builtin: Builtin, args: Vec<Expr> },
+    Text(Text),
+}
+
+/// What reading a name or a field gives when there is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    Fail,
+    Null,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compare {
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+    In,
+    NotIn,
+}
+
+impl Compare {
+    pub fn word(self) -> &'static str {
+        match self {
+            Compare::Eq => "==",
+            Compare::Ne => "!=",
+            Compare::Lt => "<",
+            Compare::Le => "<=",
+            Compare::Gt => ">",
+            Compare::Ge => ">=",
+            Compare::In => "in",
+            Compare::NotIn => "not in",
+        }
+    }
+}
+
+/// By which rule two values are compared; see the instructions of the same names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Equality {
+    NumbersFirst,
+    ByType,
+}
+
+/// Which values are true; see the instructions of the same names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Truth {
+    Words,
+    Emptiness,
+    Flags,
+}
+
+/// A value that stands in the file.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Literal {
+    Null,
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Text(String),
+    List(Vec<Literal>),
+    Map(Vec<(String, Literal)>),
+}
+
+impl Literal {
+    pub fn expr(self, span: Span) -> Expr {
+        Expr { span, kind: ExprKind::Literal(self) }
+    }
+}

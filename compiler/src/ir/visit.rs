@@ -1,0 +1,88 @@
+//! Going through a program without knowing every node.
+
+use super::{
+    Action, Exec, Expr, ExprKind, Node, Part, Script, ScriptPart, Step, Text,
+};
+
+/// The expression and all below it, outermost first, in the order of the text.
+pub fn walk<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
+    visit(expr);
+    match &expr.kind {
+        ExprKind::Literal(_) | ExprKind::Var { .. } => {}
+        ExprKind::Field { of, .. } | ExprKind::Not { of, .. } | ExprKind::Truth { of, .. }
+        | ExprKind::Times { of, .. } => {
+            walk(of, visit);
+        }
+        ExprKind::Index { of, at, .. } => {
+            walk(of, visit);
+            walk(at, visit);
+        }
+        ExprKind::List(items) | ExprKind::Call { args: items, .. } => {
+            items.iter().for_each(|item| walk(item, visit));
+        }
+        ExprKind::Map(fields) => fields.iter().for_each(|(_, item)| walk(item, visit)),
+        ExprKind::Compare { left, right, .. }
+        | ExprKind::And { left, right, .. }
+        | ExprKind::Or { left, right, .. } => {
+            walk(left, visit);
+            walk(right, visit);
+        }
+        ExprKind::Text(text) => walk_text(text, visit),
+    }
+}
+
+pub fn walk_text<'a>(text: &'a Text, visit: &mut dyn FnMut(&'a Expr)) {
+    for part in &text.parts {
+        if let Part::Value { expr, .. } = part {
+            walk(expr, visit);
+        }
+    }
+}
+
+fn walk_script<'a>(script: &'a Script, visit: &mut dyn FnMut(&'a Expr)) {
+    for part in &script.parts {
+        match part {
+            // The body of a heredoc stands among the parts itself.
+            ScriptPart::Source(_) | ScriptPart::Delimiter { .. } => {}
+            ScriptPart::Paste(value) | ScriptPart::Words(value) => walk(value, visit),
+        }
+    }
+    script.vars.iter().for_each(|var| walk(&var.value, visit));
+}
+
+fn walk_exec<'a>(exec: &'a Exec, visit: &mut dyn FnMut(&'a Expr)) {
+    walk_text(&exec.shell, visit);
+    walk_script(&exec.script, visit);
+    exec.env.iter().for_each(|(_, text)| walk_text(text, visit));
+    exec.cwd.iter().chain(&exec.stdin).for_each(|text| walk_text(text, visit));
+}
+
+/// What an action reads.
+pub fn walk_action<'a>(action: &'a Action, visit: &mut dyn FnMut(&'a Expr)) {
+    match action {
+        Action::Exec(exec) => walk_exec(exec, visit),
+        Action::Agent(agent) => {
+            walk_text(&agent.prompt, visit);
+            agent.cwd.iter().for_each(|text| walk_text(text, visit));
+            agent.env.iter().for_each(|(_, text)| walk_text(text, visit));
+        }
+        Action::Call(call) => {
+            walk_text(&call.recipe, visit);
+            call.context.iter().for_each(|(_, value)| walk(value, visit));
+        }
+        Action::Sleep { ms } => walk(ms, visit),
+    }
+}
+
+/// A step and all steps in it, outermost first, in the order of the file.
+pub fn steps<'a>(step: &'a Step, visit: &mut dyn FnMut(&'a Step)) {
+    visit(step);
+    match &step.node {
+        Node::Seq(all) | Node::Par { branches: all, .. } => {
+            all.iter().for_each(|step| steps(step, visit));
+        }
+        Node::Each(each) => steps(&each.body, visit),
+        Node::While(body) => steps(&body.body, visit),
+        Node::Act(_) => {}
+    }
+}

@@ -1,0 +1,40 @@
+//! The outside, as the compiler sees it: a few questions, asked through one trait.
+//!
+//! Implemented on disk by the binary, in memory by tests, and over open buffers by the editor.
+
+/// Why a file could not be read, in words for the user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReadError {
+    /// There is no such file.
+    NotFound,
+    /// It is a directory.
+    Directory,
+    /// It is larger than anything that is read; the size in bytes.
+    TooLarge(u64),
+    /// Anything else, in the system's words.
+    Other(String),
+}
+
+pub trait World {
+    /// The bytes of a file, by the name the user gave.
+    fn read(&self, path: &str) -> Result<Vec<u8>, ReadError>;
+}
+
+/// A world of texts that are given by name, for tests and for standard input.
+#[derive(Clone, Debug, Default)]
+pub struct Texts {
+    pub texts: Vec<(String, Vec<u8>)>,
+}
+
+impl Texts {
+    pub fn one(name: impl Into<String>, text: impl Into<Vec<u8>>) -> Texts {
+        Texts { texts: vec![(name.into(), text.into())] }
+    }
+}
+
+impl World for Texts {
+    fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {
+        let found = self.texts.iter().find(|(name, _)| name == path);
+        found.map(|(_, text)| text.clone()).ok_or(ReadError::NotFound)
+    }
+}
