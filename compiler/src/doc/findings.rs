@@ -126,7 +126,11 @@ fn syntax_errors_are_said_once_and_at_their_place() {
         ("a: [1, 2\nb: 1\n", "RRC0004 \"[\" this `[` is never closed"),
         (
             "a: {b: [1, 2}\n",
-            "RRC0004 \"}\" this bracket closes nothing that is open",
+            "RRC0004 \"[\" this `[` is closed by a `}`",
+        ),
+        (
+            "a: [1]]\n",
+            "RRC0004 \"]\" this bracket closes nothing that is open",
         ),
         ("a: {x: 1\n", "RRC0004 \"{\" this `{` is never closed"),
         ("a: {x: 1 [}\n", "RRC0004 \"[\" expected `,` or `}`"),
@@ -161,7 +165,7 @@ fn syntax_errors_are_said_once_and_at_their_place() {
         ("a: |\nhello\n", "RRC0004 \"hello\" this line has no `:`"),
         (
             "a: |x\n  y\n",
-            "RRC0004 \"x\" text stands on the line of `|` or `>`",
+            "RRC0004 \"|\" text stands on the line of `|` or `>`",
         ),
         (
             "a: &x [*x]\n",

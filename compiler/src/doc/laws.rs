@@ -1,4 +1,11 @@
-//! x
+//! Laws of reading: nothing panics, and what is read is what others read.
+
+use super::{Kind, Node, Schema, json, to_json, yaml};
+use crate::diagnostic::Report;
+use crate::source::SourceId;
+use bumpalo::Bump;
+use serde_json::Value;
+
 /// A tiny generator of the same numbers every time.
 pub(crate) struct Dice(pub u64);
 
@@ -14,7 +21,278 @@ impl Dice {
         (self.roll() >> 11) as usize % limit.max(1)
     }
 
-    pub(crate) fn pick<'t, T>(&mut self, all: &'t [T]) -> &'t T {
-        &all[self.below(all.len())]
+    pub(crate) fn pick<T: Copy>(&mut self, all: &[T]) -> T {
+        all[self.below(all.len())]
     }
+}
+
+const SAMPLES: &[&str] = &[
+    "name: demo\nversion: 1.0.0\ncontext:\n  user: ada\nsteps:\n  - id: one\n    command: |\n      echo {{user}}\n       more\n\n      end\n    timeout: 5\n  - id: two\n    prompt: >-\n      fold\n      this\n\n       keep\n",
+    "base: &b {x: 1, 'y': \"two\\n\\u00e9\"}\none:\n  <<: *b\n  z: [1, 2.5, ~, yes]\nlist: [*b, {a: *b}]\n",
+    "a: {{x}}\nb: {{y}} foo\nc: 'it''s'\nd: \"a\n  b \\\n  c\"\ne: plain\n  goes on\n",
+    "# 😀\n? [complex, key]\n: - value\n  - !!str 5\n  - !tag {a: b}\n",
+    "---\na: |2+\n    x\n  y\n\nb: >1\n  z\n...\n",
+];
+
+const PIECES: &[&str] = &[
+    "{{", "}}", "{", "}", "[", "]", ":", ": ", "- ", "-", "\n", "\r\n", "\t", " ", "  ", "\"", "'",
+    "|", ">", "|2", "&a ", "*a", "<<: *a", "!", "!!str ", "# c", "%", "@", "`", "---\n", "...\n",
+    "?", ",", "\\", "\\u12", "😀", "é", "\u{feff}", "\0", "\u{85}", "\u{2028}", "x", "0", "~",
+];
+
+fn mutate(dice: &mut Dice, sample: &str) -> String {
+    let mut text = sample.to_owned();
+    for _ in 0..1 + dice.below(4) {
+        let at = text.floor_char_boundary(dice.below(text.len() + 1));
+        match dice.below(4) {
+            0 => text.insert_str(at, dice.pick(PIECES)),
+            1 => {
+                let end = text.floor_char_boundary((at + dice.below(8)).min(text.len()));
+                text.replace_range(at..end.max(at), "");
+            }
+            2 => {
+                let end = text.floor_char_boundary((at + dice.below(30)).min(text.len()));
+                let copy = text[at..end.max(at)].to_owned();
+                let to = text.floor_char_boundary(dice.below(text.len() + 1));
+                text.insert_str(to, &copy);
+            }
+            _ => {
+                let end = text.floor_char_boundary((at + 1).min(text.len()));
+                text.replace_range(at..end.max(at), dice.pick(PIECES));
+            }
+        }
+    }
+    text
+}
+
+/// Walks everything that can be asked of a tree.
+fn probe(node: Node<'_>, source: &str) {
+    assert!(source.get(node.span.range()).is_some(), "{source:?}");
+    match node.kind {
+        Kind::Scalar(_) => {
+            let text = node.text().unwrap();
+            for (at, c) in text.text().char_indices() {
+                let span = text.span(at..at + c.len_utf8());
+                assert!(source.get(span.range()).is_some(), "{source:?}");
+            }
+        }
+        Kind::List(items) => items.iter().for_each(|item| probe(*item, source)),
+        Kind::Map(entries) => entries.iter().for_each(|entry| {
+            probe(entry.key, source);
+            probe(entry.value, source);
+        }),
+        Kind::Broken => {}
+    }
+}
+
+fn survives(source: &str) {
+    for read in [yaml::read, json::read] {
+        let arena = Bump::new();
+        let mut report = Report::default();
+        let node = read(&arena, SourceId(0), source, &mut report);
+        assert!(node.is_some() || report.has_errors(), "{source:?}");
+        for found in &report.findings {
+            assert!(
+                source.get(found.span.range()).is_some(),
+                "{source:?} {found:?}"
+            );
+            for label in &found.labels {
+                assert!(
+                    source.get(label.span.range()).is_some(),
+                    "{source:?} {found:?}"
+                );
+            }
+            for edit in found.fix.iter().flat_map(|fix| &fix.edits) {
+                assert!(
+                    source.get(edit.span.range()).is_some(),
+                    "{source:?} {found:?}"
+                );
+            }
+        }
+        if let Some(node) = node {
+            probe(node, source);
+            to_json(node, Schema::Yaml11);
+        }
+    }
+}
+
+#[test]
+fn no_text_panics_the_readers() {
+    let mut dice = Dice(0x5eed);
+    for round in 0..6000 {
+        let sample = SAMPLES[round % SAMPLES.len()];
+        survives(&mutate(&mut dice, sample));
+    }
+    for _ in 0..3000 {
+        let length = dice.below(40);
+        survives(&(0..length).map(|_| dice.pick(PIECES)).collect::<String>());
+    }
+    for _ in 0..2000 {
+        let length = dice.below(60);
+        let bytes = (0..length).map(|_| dice.roll() as u8).collect();
+        survives(&super::read_bytes(bytes).0);
+    }
+}
+
+/// A value of serde_yaml as JSON, if JSON can hold it.
+fn plain(value: &serde_yaml::Value) -> Option<Value> {
+    Some(match value {
+        serde_yaml::Value::Sequence(items) => {
+            Value::Array(items.iter().map(plain).collect::<Option<_>>()?)
+        }
+        serde_yaml::Value::Mapping(map) => {
+            let mut out = serde_json::Map::new();
+            for (key, value) in map {
+                out.insert(key.as_str()?.to_owned(), plain(value)?);
+            }
+            Value::Object(out)
+        }
+        serde_yaml::Value::Tagged(_) => return None,
+        serde_yaml::Value::Number(number) if number.as_f64().is_some_and(|n| !n.is_finite()) => {
+            return None;
+        }
+        other => serde_json::to_value(other).ok()?,
+    })
+}
+
+#[test]
+fn yaml_agrees_with_serde_yaml() {
+    let mut dice = Dice(0xface);
+    let mut compared = 0;
+    for round in 0..12_000 {
+        let sample = SAMPLES[round % SAMPLES.len()];
+        let text = if round < SAMPLES.len() {
+            sample.to_owned()
+        } else {
+            mutate(&mut dice, sample)
+        };
+        // libyaml has opinions of its own about these.
+        if text.contains(['\u{feff}', '\u{85}', '\u{2028}', '!', '\t', '?', '\r', '%']) {
+            continue;
+        }
+        let arena = Bump::new();
+        let mut report = Report::default();
+        let ours = yaml::read(&arena, SourceId(0), &text, &mut report);
+        if report.has_errors() {
+            continue;
+        }
+        let Ok(mut theirs) = serde_yaml::from_str::<serde_yaml::Value>(&text) else {
+            continue;
+        };
+        if theirs.apply_merge().is_err() {
+            continue;
+        }
+        let (Some(ours), Some(theirs)) = (ours, plain(&theirs)) else {
+            continue;
+        };
+        compared += 1;
+        assert_eq!(to_json(ours, Schema::Yaml12), theirs, "{text:?}");
+    }
+    assert!(compared > 800, "only {compared} samples could be compared");
+}
+
+fn random_json(dice: &mut Dice, depth: usize, out: &mut String) {
+    let words = [
+        "\"a\"",
+        "\"\"",
+        "\"\\u00e9\\n\\\"\"",
+        "\"\\ud83d\\ude00\"",
+        "\"😀\"",
+        "\"b/c\"",
+    ];
+    let numbers = [
+        "0",
+        "-1",
+        "2.50",
+        "1e3",
+        "-0",
+        "12345678901",
+        "1E-2",
+        "18446744073709551615",
+    ];
+    match dice.below(if depth > 4 { 4 } else { 7 }) {
+        0 => out.push_str(dice.pick(&words)),
+        1 => out.push_str(dice.pick(&numbers)),
+        2 => out.push_str(dice.pick(&["true", "false", "null"])),
+        3 => out.push_str(dice.pick(&["[]", "{}", "[ ]", "{\n}"])),
+        4 | 5 => {
+            out.push('[');
+            for index in 0..1 + dice.below(3) {
+                out.push_str(if index > 0 { ", " } else { "" });
+                random_json(dice, depth + 1, out);
+            }
+            out.push(']');
+        }
+        _ => {
+            out.push_str("{ ");
+            for index in 0..1 + dice.below(3) {
+                out.push_str(if index > 0 { " ,\n" } else { "" });
+                out.push_str(&format!("\"k{index}\\t\" : "));
+                random_json(dice, depth + 1, out);
+            }
+            out.push('}');
+        }
+    }
+}
+
+/// Equal but for the last digit of a float, where serde_json rounds for speed.
+fn alike(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| alike(a, b))
+        }
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.0 == b.0 && alike(a.1, b.1))
+        }
+        (Value::Number(x), Value::Number(y)) if x.is_f64() && y.is_f64() => {
+            let (x, y) = (x.as_f64().unwrap(), y.as_f64().unwrap());
+            (x - y).abs() <= x.abs() * 1e-15
+        }
+        _ => a == b,
+    }
+}
+
+#[test]
+fn json_agrees_with_serde_json() {
+    let mut dice = Dice(0xbeef);
+    let pieces = [
+        "{", "}", "[", "]", ":", ",", "\"", "\\", "'", "1", "0", "-", ".", "e", "\\u", "true", "x",
+        "\n", "\t", "//", "\u{1}", "\\ud800", "é",
+    ];
+    let (mut good, mut bad) = (0, 0);
+    for _ in 0..20_000 {
+        let mut text = String::new();
+        random_json(&mut dice, 0, &mut text);
+        for _ in 0..dice.below(3) {
+            let at = text.floor_char_boundary(dice.below(text.len() + 1));
+            let end = text.floor_char_boundary((at + dice.below(3)).min(text.len()));
+            text.replace_range(at..end.max(at), dice.pick(&pieces));
+        }
+        let arena = Bump::new();
+        let mut report = Report::default();
+        let ours = json::read(&arena, SourceId(0), &text, &mut report);
+        // serde_json takes the last of two equal keys; here they are an error of their own.
+        if report
+            .findings
+            .iter()
+            .any(|found| found.code.code == "RRC0008")
+        {
+            continue;
+        }
+        match serde_json::from_str::<Value>(&text) {
+            Ok(theirs) => {
+                good += 1;
+                assert!(report.findings.is_empty(), "{text:?} {:?}", report.findings);
+                assert!(
+                    alike(&to_json(ours.unwrap(), Schema::Json), &theirs),
+                    "{text:?}"
+                );
+            }
+            Err(_) => {
+                bad += 1;
+                assert!(report.has_errors(), "{text:?}");
+            }
+        }
+    }
+    assert!(good > 2000 && bad > 2000, "{good} {bad}");
 }

@@ -28,6 +28,8 @@ pub(super) enum Mistake {
     Escape,
     Dash,
     ClosingBracket,
+    /// An opening bracket, where the error is, and what closes it.
+    Mismatch(char, char),
     NoColon,
     NoName,
     Comment,
@@ -304,6 +306,10 @@ fn stuck(mistake: &Mistake, scene: &Scene<'_>) -> Diagnostic {
                 None => found,
             }
             .help("remove it, or put the text in quotes")
+        }
+        Mistake::Mismatch(open, close) => {
+            syntax(here, format!("this `{open}` is closed by a `{close}`"))
+                .help("close every bracket with its own kind, or put the text in quotes")
         }
         Mistake::NoColon => {
             let line = scene.line(at);

@@ -3,6 +3,7 @@
 //! Nothing here knows what a recipe is. Reading never fails: it reports, and gives back as much of
 //! the tree as it could understand.
 
+pub mod fields;
 pub mod json;
 mod mistake;
 pub mod node;
@@ -11,8 +12,10 @@ pub mod shape;
 mod trace;
 pub mod yaml;
 
+pub use fields::Fields;
 pub use node::{Entry, Kind, Node, Scalar, Style, Text};
 pub use scalar::{Plain, Schema, differs, resolve, to_json};
+pub use shape::{Field, Shape, Type};
 
 /// The largest text that is read, in bytes.
 pub const MAX_BYTES: usize = 1_000_000;

@@ -356,7 +356,7 @@ mod tests {
         let mut seed = super::super::laws::Dice(7);
         for _ in 0..20_000 {
             let length = 1 + seed.below(6);
-            words.push((0..length).map(|_| *seed.pick(&alphabet)).collect());
+            words.push((0..length).map(|_| seed.pick(&alphabet)).collect());
         }
         for word in words {
             let Ok(expected) = serde_yaml::from_str::<serde_yaml::Value>(&word) else {

@@ -99,6 +99,7 @@ struct Reader<'a, 'm> {
     /// Bytes and nodes so far, with aliases expanded.
     total: usize,
     expansion_said: bool,
+    depth_said: bool,
     segments: Vec<Segment>,
     root: Option<Node<'a>>,
     documents: usize,
@@ -125,6 +126,7 @@ impl<'a, 'm> Reader<'a, 'm> {
             anchors: Vec::new(),
             total: 0,
             expansion_said: false,
+            depth_said: false,
             segments: Vec::new(),
             root: None,
             documents: 0,
@@ -317,7 +319,9 @@ impl<'a, 'm> Reader<'a, 'm> {
         };
         let written = node.alias.unwrap_or(node.span);
         frame.end = frame.end.max(written.end as usize);
-        frame.height = frame.height.max(height);
+        // What is merged does not lie below this map but becomes part of it.
+        let inside = frame.key.as_ref().is_some_and(is_merge) as usize;
+        frame.height = frame.height.max(height.saturating_sub(inside));
         if !frame.map {
             self.nodes.push(node);
         } else if let Some(key) = frame.key.take() {
@@ -348,6 +352,11 @@ impl<'a, 'm> Reader<'a, 'm> {
             Cow::Borrowed(text) => text,
             Cow::Owned(text) => self.arena.alloc_str(&text),
         };
+        let block = matches!(style, Style::Literal | Style::Folded);
+        if block && range.end == self.text.len() && self.ends_in_a_line(range.clone()) {
+            // A last line without a line break gets none, as in the runners of both dialects.
+            text = text.strip_suffix('\n').unwrap_or(text);
+        }
         let mut trace = None;
         if style == Style::Plain && range.is_empty() {
             // A value that is not written stands behind its colon.
@@ -368,7 +377,7 @@ impl<'a, 'm> Reader<'a, 'm> {
             }
         }
         let trace = trace.unwrap_or_else(|| self.trace(text, style, range.clone()));
-        if matches!(style, Style::Literal | Style::Folded) {
+        if block {
             let content = self.text[range.clone()].trim_end_matches(['\n', '\r', ' ', '\t']);
             range.end = range.start + content.len();
         }
@@ -383,6 +392,23 @@ impl<'a, 'm> Reader<'a, 'm> {
         let weight = 1 + range.len();
         let node = Node::new(self.span(range), Kind::Scalar(scalar));
         self.complete(node, anchor, weight, 0);
+    }
+
+    /// Whether a block scalar's last line has content but no line break.
+    fn ends_in_a_line(&self, range: Range<usize>) -> bool {
+        let breaks = ['\n', '\r'];
+        let content = &self.text[range.clone()];
+        let line = self.text[..range.start]
+            .rfind(breaks)
+            .map_or(0, |at| at + 1);
+        match content.rfind(breaks) {
+            None => !content.is_empty(),
+            Some(at) => {
+                let last = &content[at + 1..];
+                let spaces = last.bytes().take_while(|byte| *byte == b' ').count();
+                last.len() > spaces.min(range.start - line)
+            }
+        }
     }
 
     fn trace(&mut self, text: &str, style: Style, range: Range<usize>) -> Trace<'a> {
@@ -429,13 +455,16 @@ impl<'a, 'm> Reader<'a, 'm> {
             );
             return self.broken(range);
         };
-        if self.frames.len() + target.height > MAX_DEPTH {
-            self.too_deep(range.clone());
+        let key = self.frames.last().and_then(|frame| frame.key.as_ref());
+        let inside = key.is_some_and(is_merge) as usize;
+        if self.frames.len() + target.height - inside.min(target.height) > MAX_DEPTH {
+            if !std::mem::replace(&mut self.depth_said, true) {
+                self.too_deep(range.clone());
+            }
             return self.broken(range);
         }
         if self.total + target.weight > self.text.len() * MAX_EXPANSION {
-            if !self.expansion_said {
-                self.expansion_said = true;
+            if !std::mem::replace(&mut self.expansion_said, true) {
                 self.report.add(
                     Diagnostic::new(
                         &codes::ALIAS_EXPANSION,
@@ -502,7 +531,7 @@ impl<'a, 'm> Reader<'a, 'm> {
     /// The entries of a finished map: duplicates reported, `<<` applied.
     fn close_map(&mut self, first: usize, span: Span) -> Kind<'a> {
         let own = &self.entries[first..];
-        let merges = own.iter().any(is_merge);
+        let merges = own.iter().any(|entry| is_merge(&entry.key));
         let again = repeated(own);
         if !merges && again.is_empty() {
             let entries = self.arena.alloc_slice_copy(own);
@@ -518,7 +547,7 @@ impl<'a, 'm> Reader<'a, 'm> {
             .filter_map(|entry| Some((entry.name()?, ())))
             .collect();
         let mut bad: Vec<Span> = Vec::new();
-        for entry in own.iter().filter(|entry| is_merge(entry)) {
+        for entry in own.iter().filter(|entry| is_merge(&entry.key)) {
             let maps: &[Node<'a>] = match entry.value.kind {
                 Kind::List(maps) => maps,
                 _ => std::slice::from_ref(&entry.value),
@@ -542,7 +571,7 @@ impl<'a, 'm> Reader<'a, 'm> {
         }
         let repeats = |index: usize| again.binary_search_by_key(&index, |pair| pair.0).is_ok();
         for (index, entry) in own.iter().enumerate() {
-            if !is_merge(entry) && !repeats(index) {
+            if !is_merge(&entry.key) && !repeats(index) {
                 kept.push(*entry);
             }
         }
@@ -575,10 +604,8 @@ impl<'a, 'm> Reader<'a, 'm> {
     }
 }
 
-fn is_merge(entry: &Entry<'_>) -> bool {
-    entry
-        .key
-        .scalar()
+fn is_merge(key: &Node<'_>) -> bool {
+    key.scalar()
         .is_some_and(|key| key.text == "<<" && key.style == Style::Plain && key.tag.is_none())
 }
 
@@ -628,9 +655,8 @@ fn kind(error: &ScanError) -> Mistake {
         | E::InvalidBlockEntryWhitespace
         | E::BlockEntryInFlowCollection
         | E::PlainScalarStartsWithDashFlowIndicator => Mistake::Dash,
-        E::MisplacedFlowCollectionEnd | E::MismatchedFlowCollectionEnd { .. } => {
-            Mistake::ClosingBracket
-        }
+        E::MisplacedFlowCollectionEnd => Mistake::ClosingBracket,
+        E::MismatchedFlowCollectionEnd { open, close } => Mistake::Mismatch(*open, *close),
         E::SimpleKeyExpected | E::InvalidSimpleKey | E::MappingKeyNotAllowed => Mistake::NoColon,
         E::MissingAnchorOrAliasName => Mistake::NoName,
         E::CommentInterceptedScalar | E::CommentNotSeparated => Mistake::Comment,

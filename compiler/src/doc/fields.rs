@@ -1,0 +1,618 @@
+//! Asking a map for what its shape says it should hold.
+//!
+//! What is wrong is reported and then treated as absent, so that nothing built on it complains
+//! again. Knows no field by name: names are in the shapes of the dialects.
+
+use super::node::{Entry, Kind, Node, Text};
+use super::scalar::{Plain, Schema, resolve};
+use super::shape::{Field, Shape, Type, bounds, choices, nested};
+use crate::codes;
+use crate::diagnostic::{Diagnostic, Fix, Report, nearest};
+use crate::source::Span;
+
+/// How a value is named behind "not".
+pub fn describe(node: Node<'_>, schema: Schema) -> &'static str {
+    match node.kind {
+        Kind::Broken => "something unreadable",
+        Kind::List(_) => "a list",
+        Kind::Map(_) => "a map",
+        Kind::Scalar(scalar) => match resolve(scalar, schema) {
+            Plain::Null => "nothing",
+            Plain::Bool(_) => "true or false",
+            Plain::Int(_) | Plain::Float(_) => "a number",
+            Plain::Text => "text",
+        },
+    }
+}
+
+fn article(what: &str) -> String {
+    let vowel = what.starts_with(['a', 'e', 'i', 'o', 'u']);
+    format!("{} {what}", if vowel { "an" } else { "a" })
+}
+
+/// The span of a name: without its quotes.
+pub fn name_span(node: Node<'_>) -> Span {
+    node.text().map_or(node.span, |text| text.inner())
+}
+
+/// Reports that `what` (with its backticks) holds a value of the wrong type.
+pub fn wrong_type(what: &str, must: &str, node: Node<'_>, schema: Schema, report: &mut Report) {
+    if node.is_broken() {
+        return;
+    }
+    report.add(
+        Diagnostic::new(
+            &codes::WRONG_TYPE,
+            node.span,
+            format!("{what} must be {must}, not {}", describe(node, schema)),
+        )
+        .help(format!("write {must} here")),
+    );
+}
+
+/// A scalar as text, whatever it would resolve to; for items of lists and values of maps.
+pub fn text_of<'a>(
+    what: &str,
+    node: Node<'a>,
+    schema: Schema,
+    report: &mut Report,
+) -> Option<Text<'a>> {
+    let text = node.text();
+    if text.is_none() {
+        wrong_type(what, "text", node, schema, report);
+    }
+    text
+}
+
+/// A map that has been held against its shape.
+#[derive(Clone, Debug)]
+pub struct Fields<'a> {
+    shape: &'static Shape,
+    node: Node<'a>,
+    schema: Schema,
+    /// One per field of the shape.
+    found: Vec<Option<Entry<'a>>>,
+}
+
+impl<'a> Fields<'a> {
+    /// Holds a node against a shape. What is no map, and what the shape does not know, is
+    /// reported; asking goes on as if it were not there.
+    pub fn new(
+        shape: &'static Shape,
+        node: Node<'a>,
+        schema: Schema,
+        report: &mut Report,
+    ) -> Fields<'a> {
+        let mut fields = Fields {
+            shape,
+            node,
+            schema,
+            found: vec![None; shape.fields.len()],
+        };
+        let Kind::Map(entries) = node.kind else {
+            wrong_type(&article(shape.what), "a map", node, schema, report);
+            return fields;
+        };
+        for entry in entries {
+            fields.place(*entry, report);
+        }
+        fields
+    }
+
+    fn place(&mut self, entry: Entry<'a>, report: &mut Report) {
+        let Some(name) = entry.name() else {
+            return wrong_type(
+                "the name of a field",
+                "text",
+                entry.key,
+                self.schema,
+                report,
+            );
+        };
+        let Some(index) = self.shape.index(name) else {
+            if !self.shape.lets_through(name) {
+                self.unknown(name, entry.key, report);
+            }
+            return;
+        };
+        match self.found[index] {
+            None => self.found[index] = Some(entry),
+            Some(first) => report.add(
+                Diagnostic::new(
+                    &codes::EXCLUSIVE_FIELDS,
+                    name_span(entry.key),
+                    format!(
+                        "`{name}` and `{}` are names of the same field",
+                        first.name().unwrap_or_default()
+                    ),
+                )
+                .label(name_span(first.key), "it stands here first")
+                .help("keep one of the two"),
+            ),
+        }
+    }
+
+    fn unknown(&self, name: &str, key: Node<'a>, report: &mut Report) {
+        let span = name_span(key);
+        let found = Diagnostic::new(
+            &codes::UNKNOWN_FIELD,
+            span,
+            format!("{} has no field `{name}`", article(self.shape.what)),
+        );
+        let hint = self.shape.hints.iter().find(|(wrong, _)| *wrong == name);
+        let better = match hint {
+            Some((_, better)) if better.contains(' ') => {
+                return report.add(found.help(*better));
+            }
+            Some((_, better)) => Some(*better),
+            None => nearest(name, self.shape.names()),
+        };
+        report.add(match better {
+            Some(better) => {
+                let found = found.help(format!("write `{better}`"));
+                // Renaming to a name that is there already would only move the mistake.
+                let taken = self
+                    .shape
+                    .field(better)
+                    .is_some_and(|field| self.written(field));
+                if taken {
+                    found
+                } else {
+                    found.fix(Fix::safe(format!("rename to `{better}`"), span, better))
+                }
+            }
+            None => {
+                let names: Vec<String> = self
+                    .shape
+                    .fields
+                    .iter()
+                    .map(|field| format!("`{}`", field.name))
+                    .collect();
+                found.help(if names.len() <= 12 {
+                    format!("{} has {}", article(self.shape.what), names.join(", "))
+                } else {
+                    "remove it, or put it under `x-…` if it is a note".to_owned()
+                })
+            }
+        });
+    }
+
+    fn written(&self, field: &Field) -> bool {
+        self.node.map().is_some_and(|entries| {
+            entries.iter().any(|entry| {
+                entry.is(field.name) || field.aliases.iter().any(|alias| entry.is(alias))
+            })
+        })
+    }
+
+    pub fn shape(&self) -> &'static Shape {
+        self.shape
+    }
+
+    /// The map itself.
+    pub fn whole(&self) -> Node<'a> {
+        self.node
+    }
+
+    /// Whether there is a map at all.
+    pub fn is_map(&self) -> bool {
+        self.node.map().is_some()
+    }
+
+    fn slot(&self, name: &str) -> Option<(&'static Field, Entry<'a>)> {
+        let index = self.shape.index(name);
+        debug_assert!(index.is_some(), "a shape names every field it is asked for");
+        let index = index?;
+        Some((&self.shape.fields[index], self.found[index]?))
+    }
+
+    /// Key and value as written, even if the value is null or unreadable.
+    pub fn entry(&self, name: &str) -> Option<Entry<'a>> {
+        self.slot(name).map(|(_, entry)| entry)
+    }
+
+    /// The value, if one is given: null is absent, and so is what could not be read.
+    pub fn node(&self, name: &str) -> Option<Node<'a>> {
+        let value = self.entry(name)?.value;
+        let null = match value.kind {
+            Kind::Broken => true,
+            Kind::Scalar(scalar) => resolve(scalar, self.schema) == Plain::Null,
+            _ => false,
+        };
+        (!null).then_some(value)
+    }
+
+    pub fn has(&self, name: &str) -> bool {
+        self.node(name).is_some()
+    }
+
+    /// The name of the field as written, without its colon and quotes.
+    pub fn key_span(&self, name: &str) -> Option<Span> {
+        self.entry(name).map(|entry| name_span(entry.key))
+    }
+
+    /// The value as written.
+    pub fn value_span(&self, name: &str) -> Option<Span> {
+        self.entry(name).map(|entry| entry.value.span)
+    }
+
+    /// The place to speak of the map as a whole: its first key.
+    pub fn head(&self) -> Span {
+        match self.node.kind {
+            Kind::Map([first, ..]) if self.node.alias.is_none() => name_span(first.key),
+            Kind::Map([]) => self.node.span,
+            _ => self.node.alias.unwrap_or(self.node.span),
+        }
+    }
+
+    /// The value of a field that must be there.
+    pub fn require(&self, name: &str, report: &mut Report) -> Option<Node<'a>> {
+        if let Some(node) = self.node(name) {
+            return Some(node);
+        }
+        let written = self.entry(name);
+        let broken = written.is_some_and(|entry| entry.value.is_broken());
+        if broken || (written.is_none() && self.node.partial) || !self.is_map() {
+            return None;
+        }
+        let doc = self.shape.field(name).map_or("", |field| field.doc);
+        report.add(match written {
+            Some(entry) => Diagnostic::new(
+                &codes::MISSING_FIELD,
+                name_span(entry.key),
+                format!("`{name}` of this {} is empty", self.shape.what),
+            )
+            .help(format!("give it a value: {doc}")),
+            None => Diagnostic::new(
+                &codes::MISSING_FIELD,
+                self.head(),
+                format!("this {} has no `{name}`", self.shape.what),
+            )
+            .help(format!("add `{name}`: {doc}")),
+        });
+        None
+    }
+
+    fn wrong(&self, field: &Field, must: &str, node: Node<'a>, report: &mut Report) {
+        wrong_type(
+            &format!("`{}`", field.name),
+            must,
+            node,
+            self.schema,
+            report,
+        );
+    }
+
+    fn present(&self, name: &str) -> Option<(&'static Field, Node<'a>)> {
+        let node = self.node(name)?;
+        Some((self.slot(name)?.0, node))
+    }
+
+    /// A scalar as text; numbers and booleans as they are written.
+    pub fn text(&self, name: &str, report: &mut Report) -> Option<Text<'a>> {
+        let (field, node) = self.present(name)?;
+        let text = node.text();
+        if text.is_none() {
+            self.wrong(field, "text", node, report);
+        }
+        text
+    }
+
+    pub fn boolean(&self, name: &str, report: &mut Report) -> Option<bool> {
+        let (field, node) = self.present(name)?;
+        let Kind::Scalar(scalar) = node.kind else {
+            self.wrong(field, "true or false", node, report);
+            return None;
+        };
+        if let Plain::Bool(value) = resolve(scalar, self.schema) {
+            return Some(value);
+        }
+        let word = scalar.text.trim();
+        let is = |words: &[&str]| words.iter().any(|known| known.eq_ignore_ascii_case(word));
+        let meant = if is(&["true", "yes", "on"]) {
+            Some("true")
+        } else if is(&["false", "no", "off"]) {
+            Some("false")
+        } else {
+            None
+        };
+        let found = Diagnostic::new(
+            &codes::WRONG_TYPE,
+            node.span,
+            format!(
+                "`{}` must be true or false, not {}",
+                field.name,
+                describe(node, self.schema)
+            ),
+        );
+        report.add(match meant {
+            Some(meant) => found
+                .help(format!("write `{meant}` without quotes"))
+                .fix(Fix::safe(format!("write `{meant}`"), node.span, meant)),
+            None => found.help("write `true` or `false`"),
+        });
+        None
+    }
+
+    /// A whole number, also written as text.
+    pub fn integer(&self, name: &str, report: &mut Report) -> Option<i64> {
+        let (field, node) = self.present(name)?;
+        let value = match node.kind {
+            Kind::Scalar(scalar) => match resolve(scalar, self.schema) {
+                Plain::Int(value) => Some(value),
+                Plain::Float(value) if value.fract() == 0.0 && value.abs() < 9e15 => {
+                    Some(value as i64)
+                }
+                Plain::Text => scalar.text.trim().parse().ok(),
+                _ => None,
+            },
+            _ => None,
+        };
+        let Some(value) = value else {
+            self.wrong(field, "a whole number", node, report);
+            return None;
+        };
+        let (min, max) = bounds(&field.ty).unwrap_or((i64::MIN, i64::MAX));
+        if (min..=max).contains(&value) {
+            return Some(value);
+        }
+        let limit = match value < min {
+            true => format!("at least {min}"),
+            false => format!("at most {max}"),
+        };
+        report.add(
+            Diagnostic::new(
+                &codes::BAD_VALUE,
+                name_span(node),
+                format!("`{}` must be {limit}, not {value}", field.name),
+            )
+            .help(format!("write a number that is {limit}")),
+        );
+        None
+    }
+
+    /// A number, also written as text.
+    pub fn number(&self, name: &str, report: &mut Report) -> Option<f64> {
+        let (field, node) = self.present(name)?;
+        let value = match node.kind {
+            Kind::Scalar(scalar) => match resolve(scalar, self.schema) {
+                Plain::Int(value) => Some(value as f64),
+                Plain::Float(value) => Some(value),
+                Plain::Text => scalar.text.trim().parse().ok(),
+                _ => None,
+            },
+            _ => None,
+        };
+        let value = value.filter(|value| value.is_finite());
+        if value.is_none() {
+            self.wrong(field, "a number", node, report);
+        }
+        value
+    }
+
+    /// One of the words of a field of type [`Type::Choice`].
+    pub fn choice(&self, name: &str, report: &mut Report) -> Option<&'static str> {
+        let (field, node) = self.present(name)?;
+        let words = choices(&field.ty)?;
+        let must = Type::Choice(words).words();
+        let Some(text) = node.text() else {
+            self.wrong(field, &must, node, report);
+            return None;
+        };
+        if let Some(word) = words.iter().find(|word| **word == text.text()) {
+            return Some(word);
+        }
+        let found = Diagnostic::new(
+            &codes::BAD_VALUE,
+            text.inner(),
+            format!("`{}` must be {must}, not `{}`", field.name, text.text()),
+        );
+        report.add(match nearest(text.text(), words.iter().copied()) {
+            Some(better) => found.help(format!("write `{better}`")).fix(Fix::safe(
+                format!("write `{better}`"),
+                text.inner(),
+                better,
+            )),
+            None => found.help(format!("write {must}")),
+        });
+        None
+    }
+
+    pub fn list(&self, name: &str, report: &mut Report) -> Option<&'a [Node<'a>]> {
+        let (field, node) = self.present(name)?;
+        let list = node.list();
+        if list.is_none() {
+            self.wrong(field, "a list", node, report);
+        }
+        list
+    }
+
+    pub fn map(&self, name: &str, report: &mut Report) -> Option<&'a [Entry<'a>]> {
+        let (field, node) = self.present(name)?;
+        let map = node.map();
+        if map.is_none() {
+            self.wrong(field, "a map", node, report);
+        }
+        map
+    }
+
+    /// The fields of a field of type [`Type::Nested`].
+    pub fn nested(&self, name: &str, report: &mut Report) -> Option<Fields<'a>> {
+        let (field, node) = self.present(name)?;
+        let shape = nested(&field.ty)?;
+        if node.map().is_none() {
+            self.wrong(field, "a map", node, report);
+            return None;
+        }
+        Some(Fields::new(shape, node, self.schema, report))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::yaml;
+    use super::*;
+    use crate::diagnostic::Applicability;
+    use crate::source::SourceId;
+    use bumpalo::Bump;
+
+    const fn field(name: &'static str, ty: Type) -> Field {
+        Field {
+            name,
+            ty,
+            doc: "what it is for",
+            aliases: &[],
+        }
+    }
+
+    static RETRY: Shape = Shape {
+        what: "retry",
+        fields: &[field("most", Type::Int { min: 1, max: 10 })],
+        hints: &[],
+        open: &[],
+    };
+
+    static STEP: Shape = Shape {
+        what: "step",
+        fields: &[
+            field("id", Type::Name),
+            field("command", Type::Text),
+            field("timeout", Type::Int { min: 0, max: 100 }),
+            field("weight", Type::Number),
+            field("parse_json", Type::Bool),
+            field("on_error", Type::Choice(&["fail", "continue"])),
+            field("tags", Type::List(&Type::Text)),
+            field("env", Type::Map(&Type::Text)),
+            field("retry", Type::Nested(&RETRY)),
+            Field {
+                name: "cwd",
+                ty: Type::Text,
+                doc: "where it runs",
+                aliases: &["working_dir"],
+            },
+        ],
+        hints: &[
+            ("timeout_seconds", "timeout"),
+            ("loop", "write `foreach` or `while_condition`"),
+        ],
+        open: &["metadata", "x-*"],
+    };
+
+    fn with<T>(source: &str, ask: impl Fn(&Fields<'_>, &mut Report) -> T) -> (T, Vec<String>) {
+        let arena = Bump::new();
+        let mut report = Report::default();
+        let node = yaml::read(&arena, SourceId(0), source, &mut report).unwrap();
+        let fields = Fields::new(&STEP, node, Schema::Yaml12, &mut report);
+        let answer = ask(&fields, &mut report);
+        let said = report.findings.iter().map(|found| {
+            assert!(found.help.is_some());
+            let written = &source[found.span.range()];
+            let fix = found.fix.as_ref().map_or(String::new(), |fix| {
+                let shape = found.code.code >= "RRC0100";
+                assert!(!shape || fix.applicability == Applicability::Safe);
+                format!(" => {}", fix.edits[0].text)
+            });
+            format!("{} {written:?} {}{fix}", found.code.code, found.message)
+        });
+        (answer, said.collect())
+    }
+
+    #[test]
+    fn unknown_fields() {
+        let (_, said) = with(
+            "id: a\n\"comand\": x\ntimeout_seconds: 1\nloop: 2\nbanana: 3\nmetadata: 4\nx-note: 5\n[k]: 6\n",
+            |_, _| (),
+        );
+        assert_eq!(
+            said,
+            [
+                "RRC0102 \"comand\" a step has no field `comand` => command",
+                "RRC0102 \"timeout_seconds\" a step has no field `timeout_seconds` => timeout",
+                "RRC0102 \"loop\" a step has no field `loop`",
+                "RRC0102 \"banana\" a step has no field `banana`",
+                "RRC0101 \"[k]\" the name of a field must be text, not a list",
+            ]
+        );
+        let (_, said) = with("command: a\ncomand: b\n", |_, _| ());
+        assert_eq!(said, ["RRC0102 \"comand\" a step has no field `comand`"]);
+        let (_, said) = with("cwd: a\nworking_dir: b\n", |_, _| ());
+        assert_eq!(
+            said,
+            ["RRC0104 \"working_dir\" `working_dir` and `cwd` are names of the same field"]
+        );
+    }
+
+    #[test]
+    fn values_of_the_right_type() {
+        let source = "id: 12\ncommand: true\ntimeout: \"5\"\nweight: 1e1\nparse_json: false\non_error: continue\ntags: [a]\nenv: {A: b}\nretry: {most: 3}\nworking_dir: /x\n";
+        let (_, said) = with(source, |fields, report| {
+            let text =
+                |name, report: &mut Report| fields.text(name, report).map(|t| t.text().to_owned());
+            assert_eq!(text("id", report).as_deref(), Some("12"));
+            assert_eq!(text("command", report).as_deref(), Some("true"));
+            assert_eq!(text("cwd", report).as_deref(), Some("/x"));
+            assert_eq!(fields.integer("timeout", report), Some(5));
+            assert_eq!(fields.number("weight", report), Some(10.0));
+            assert_eq!(fields.boolean("parse_json", report), Some(false));
+            assert_eq!(fields.choice("on_error", report), Some("continue"));
+            assert_eq!(fields.list("tags", report).map(<[_]>::len), Some(1));
+            assert_eq!(fields.map("env", report).map(<[_]>::len), Some(1));
+            let retry = fields.nested("retry", report).unwrap();
+            assert_eq!(retry.integer("most", report), Some(3));
+            let span = fields.key_span("cwd").unwrap();
+            assert_eq!(&source[span.range()], "working_dir");
+        });
+        assert!(said.is_empty(), "{said:?}");
+    }
+
+    #[test]
+    fn values_of_the_wrong_type() {
+        let source = "id: [a]\ntimeout: [1]\nweight: x\nparse_json: 'yes'\non_error: contine\ntags: a\nenv: [b]\nretry: {most: 30}\n";
+        let (_, said) = with(source, |fields, report| {
+            fields.text("id", report);
+            fields.integer("timeout", report);
+            fields.number("weight", report);
+            fields.boolean("parse_json", report);
+            fields.choice("on_error", report);
+            fields.list("tags", report);
+            fields.map("env", report);
+            fields
+                .nested("retry", report)
+                .unwrap()
+                .integer("most", report);
+        });
+        assert_eq!(
+            said,
+            [
+                "RRC0101 \"[a]\" `id` must be text, not a list",
+                "RRC0101 \"[1]\" `timeout` must be a whole number, not a list",
+                "RRC0101 \"x\" `weight` must be a number, not text",
+                "RRC0101 \"'yes'\" `parse_json` must be true or false, not text => true",
+                "RRC0106 \"contine\" `on_error` must be `fail` or `continue`, not `contine` => continue",
+                "RRC0101 \"a\" `tags` must be a list, not text",
+                "RRC0101 \"[b]\" `env` must be a map, not a list",
+                "RRC0106 \"30\" `most` must be at most 10, not 30",
+            ]
+        );
+    }
+
+    #[test]
+    fn required_fields() {
+        let ask = |fields: &Fields<'_>, report: &mut Report| fields.require("id", report).is_some();
+        let (found, said) = with("command: x\n", ask);
+        assert!(!found);
+        assert_eq!(said, ["RRC0103 \"command\" this step has no `id`"]);
+        let (_, said) = with("command: x\nid:\n", ask);
+        assert_eq!(said, ["RRC0103 \"id\" `id` of this step is empty"]);
+        let (_, said) = with("[]", ask);
+        assert_eq!(said, ["RRC0101 \"[]\" a step must be a map, not a list"]);
+        let (_, said) = with("command: \"x\n", ask);
+        assert_eq!(
+            said.len(),
+            1,
+            "what is cut short is not said to be missing: {said:?}"
+        );
+        let (_, said) = with("id: *nothing\n", ask);
+        assert_eq!(said.len(), 1, "{said:?}");
+    }
+}
