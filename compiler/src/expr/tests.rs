@@ -301,7 +301,7 @@ fn a_hole_among_other_text_is_said_and_stays_text() {
     let printed = print(&tree.expect("it is only a warning"));
     assert_eq!(printed, r"'\{{v}}!' == 'hi!'");
     assert_eq!(canonical(&printed, Variables), printed);
-    let strict = only_problem("'{{v}}!' == 'hi!'", Text);
+    let strict = only_problem("'{{v}}-{{w}}' == 'hi!'", Text);
     assert_eq!(strict.code, &codes::BAD_CONDITION);
     let spaced = only_problem("'{{ v }}' == 'a'", Text);
     assert_eq!(spaced.code, &codes::NOT_A_HOLE);
