@@ -72,10 +72,14 @@ impl Settling<'_> {
         }
         let holes = scan(written);
         let moved = |range: &Range<usize>| range.start + inside.start..range.end + inside.start;
-        for piece in &holes.pieces {
-            let Piece::Hole(hole) = piece else { continue };
-            let range = moved(&hole.range);
+        let first = holes.pieces.iter().find_map(|piece| match piece {
+            Piece::Hole(hole) => Some(moved(&hole.range)),
+            Piece::Literal(_) => None,
+        });
+        if let Some(range) = first {
             let shown = &self.text[range.clone()];
+            // Where bare words are variables, such text has always been compared as it is written;
+            // where they are text, it has never been accepted.
             let code = match self.bare {
                 BareWords::Text => &codes::BAD_CONDITION,
                 BareWords::Variables => &codes::NOT_A_HOLE,

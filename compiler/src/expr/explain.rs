@@ -50,15 +50,11 @@ impl Place<'_> {
             return bad(
                 SimpleSpan::from(0..self.text.len()),
                 "the condition holds no value",
-            );
+            )
+            .help("write a value or a comparison");
         };
         let (kind, span) = self.tokens[last];
-        if kind.ends_value()
-            && let Some((open, close)) = self.innermost_open()
-        {
-            return self.unclosed(open, close);
-        }
-        if kind == Kind::Comma
+        if (kind.ends_value() || kind == Kind::Comma)
             && let Some((open, close)) = self.innermost_open()
         {
             return self.unclosed(open, close);
@@ -105,7 +101,7 @@ impl Place<'_> {
             Kind::Stray => self.stray(span, after_value),
             Kind::Name if after_value => self.word(span, bare),
             Kind::Number if after_value && written.starts_with('-') => arithmetic(span, "-"),
-            Kind::Close | Kind::ListClose => self.close(span, after_value),
+            Kind::Close | Kind::ListClose => self.close(span),
             Kind::Comma if after_value => self.comma(span),
             Kind::Not if after_value => bad(span, "`not` stands between two values")
                 .help("write `not in`, `and not` or `!=`"),
@@ -131,6 +127,9 @@ impl Place<'_> {
                     format!("a value is missing before {}", quoted(written)),
                 );
                 match self.at.checked_sub(1) {
+                    _ if bare == BareWords::Text && written.starts_with(char::is_alphabetic) => {
+                        problem.help(format!("put `{written}` into quotes if it is text"))
+                    }
                     Some(last) => problem.help(format!(
                         "add a value between `{}` and `{written}`, or remove one of them",
                         self.written(last)
@@ -331,7 +330,7 @@ impl Place<'_> {
         }
     }
 
-    fn close(&self, span: SimpleSpan, after_value: bool) -> Problem {
+    fn close(&self, span: SimpleSpan) -> Problem {
         let written = self.written(self.at);
         match self.innermost_open() {
             None => bad(
@@ -346,7 +345,6 @@ impl Place<'_> {
                     .help(format!("write `{close}`"))
                     .risky(span.into_range(), close)
             }
-            _ if after_value => bad(span, format!("`{written}` cannot stand here")),
             Some((open, _)) if open + 1 == self.at => {
                 bad(span, "there is no value in the parentheses").help("put one there")
             }

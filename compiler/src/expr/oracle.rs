@@ -54,15 +54,16 @@ impl Reader<'_> {
                 }
             }
         };
-        let joins: [(u8, Kind, fn(Vec<Expr>) -> ExprKind); 2] =
-            [(1, Kind::And, ExprKind::And), (0, Kind::Or, ExprKind::Or)];
-        for (own, kind, join) in joins {
+        for (own, kind) in [(1, Kind::And), (0, Kind::Or)] {
             if level <= own && self.peek() == Some(kind) {
                 let mut parts = vec![left];
                 while self.take(kind).is_some() {
                     parts.push(self.binding(own + 1)?);
                 }
-                left = several(parts, join);
+                left = match kind {
+                    Kind::And => several(parts, ExprKind::And),
+                    _ => several(parts, ExprKind::Or),
+                };
             }
         }
         Some(left)

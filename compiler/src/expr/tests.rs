@@ -245,6 +245,7 @@ fn one_mistake_is_one_finding_on_its_own_token() {
         ("{{ x }} == 1", "{{ x }}", Some("{{x}} == 1")),
         ("{{ x | raw }} == 1", "{{ x | raw }}", Some("{{x}} == 1")),
         ("{{x|raw}} == 1", "raw", Some("{{x}} == 1")),
+        ("'{{x|raw}}' == 1", "raw", Some("'{{x}}' == 1")),
         ("{{#if x}} == 1", "{{#if x}}", None),
         ("{{x} == 1", "{{", Some("{{x}} == 1")),
         ("{{x == 1", "{{", None),
@@ -300,7 +301,7 @@ fn a_hole_among_other_text_is_said_and_stays_text() {
     let printed = print(&tree.expect("it is only a warning"));
     assert_eq!(printed, r"'\{{v}}!' == 'hi!'");
     assert_eq!(canonical(&printed, Variables), printed);
-    let strict = only_problem("'{{v}}!' == 'hi!'", Text);
+    let strict = only_problem("'{{v}}-{{w}}' == 'hi!'", Text);
     assert_eq!(strict.code, &codes::BAD_CONDITION);
     let spaced = only_problem("'{{ v }}' == 'a'", Text);
     assert_eq!(spaced.code, &codes::NOT_A_HOLE);
@@ -495,6 +496,7 @@ impl Dice {
             "+",
             "\\",
             "'{{a}} b'",
+            "'{{a|b}}'",
             "a__b",
             " ",
             "\n",
@@ -532,6 +534,7 @@ fn laws(text: &str, bare: BareWords) {
             "{text:?}: {problem:?}"
         );
         assert!(!problem.message.ends_with('.'), "{problem:?}");
+        assert!(problem.help.is_some(), "{problem:?}");
         let Some(fix) = &problem.fix else { continue };
         assert!(text.get(fix.range.clone()).is_some(), "{text:?}: {fix:?}");
         let mut fixed = text.to_string();

@@ -9,6 +9,7 @@ use super::{BareWords, Problem};
 use crate::codes;
 use chumsky::span::SimpleSpan;
 use logos::{Lexer, Logos};
+use std::ops::Range;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -293,7 +294,11 @@ fn mend_holes(text: &str, tokens: &mut [Token]) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (kind, span) in tokens {
         match kind {
-            Kind::Hole => problems.extend(filter_in_condition(text, span.start)),
+            Kind::Hole => problems.extend(filter_in_condition(text, span.into_range())),
+            Kind::Text => {
+                let inside = span.start + 1..span.end - 1;
+                problems.extend(filter_in_condition(text, inside));
+            }
             Kind::BadHole => {
                 let written = &text[span.into_range()];
                 let inner = written
@@ -395,8 +400,11 @@ pub fn bad(span: SimpleSpan, message: impl Into<String>) -> Problem {
 }
 
 /// A filter says how a value is written into text; a condition writes nothing.
-fn filter_in_condition(text: &str, open: usize) -> Option<Problem> {
-    let (hole, unknown) = hole_at(text, open)?;
+fn filter_in_condition(text: &str, range: Range<usize>) -> Option<Problem> {
+    let (hole, unknown) = hole_at(text, range.start)?;
+    if hole.range != range {
+        return None;
+    }
     let name = hole.filter.map(|(_, range)| range).or(unknown)?;
     let written = &text[name.clone()];
     let pipe = name.start - 1;
