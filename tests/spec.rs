@@ -104,25 +104,20 @@ fn update(all: &[Page], refresh: bool) -> ExitCode {
         let mut updates = Vec::new();
         for (heading, blocks) in sections(page) {
             let outcome = execute(&borrowed(&blocks), refresh);
+            // What an update cannot make true is for people to put right.
             if outcome.updates.is_empty() && !outcome.wrong.is_empty() {
-                eprintln!(
-                    "{} ({heading}): {}",
-                    page.path.display(),
-                    outcome.wrong.join("\n")
-                );
+                let wrong = outcome.wrong.join("\n");
+                eprintln!("{} ({heading}): {wrong}", page.path.display());
                 code = ExitCode::FAILURE;
             }
             updates.extend(outcome.updates);
         }
-        if updates.is_empty() {
+        let new = page.with(&updates);
+        if new == page.text {
             continue;
         }
-        println!(
-            "{}: {} blocks rewritten",
-            page.path.display(),
-            updates.len()
-        );
-        if let Err(error) = std::fs::write(&page.path, page.with(&updates)) {
+        println!("{} is rewritten", page.path.display());
+        if let Err(error) = std::fs::write(&page.path, new) {
             eprintln!("{}: {error}", page.path.display());
             code = ExitCode::FAILURE;
         }

@@ -57,7 +57,8 @@ fn walk(folder: &Path) -> Vec<String> {
 
 fn read(path: &str) -> String {
     // Fixtures may hold any bytes; the facts below are about text.
-    String::from_utf8_lossy(&std::fs::read(root().join(path)).unwrap()).into_owned()
+    let bytes = std::fs::read(root().join(path)).expect("a file of the repository can be read");
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn rust_files() -> Vec<(String, String)> {
@@ -68,14 +69,51 @@ fn rust_files() -> Vec<(String, String)> {
         .collect()
 }
 
-/// Rust text without comments, and without what follows `#[cfg(test)]`: tests stand at the end of
-/// a file here. Strings stay; a fact that trips over one can be written differently.
+/// Rust text without comments and without its tests, which stand at the end of a file here.
+/// Strings stay; a fact that trips over one can be written differently.
 fn code(text: &str) -> String {
-    let text = text.split("#[cfg(test)]").next().unwrap_or("");
-    let lines = text
-        .lines()
-        .map(|line| line.split("//").next().unwrap_or(""));
-    lines.collect::<Vec<_>>().join("\n")
+    let mut lines = Vec::new();
+    let mut test = false;
+    for line in text.lines() {
+        let item = line.trim_start();
+        if test && item.starts_with("mod ") && item.ends_with('{') {
+            break;
+        }
+        if !(test && item.starts_with("mod ")) && item != "#[cfg(test)]" {
+            lines.push(line.split("//").next().unwrap_or(""));
+        }
+        test = item == "#[cfg(test)]" || (test && item.starts_with('#'));
+    }
+    lines.join("\n")
+}
+
+/// The files that are compiled for tests only: suites, and what `#[cfg(test)] mod name;` names.
+fn test_files(all: &[(String, String)]) -> Vec<String> {
+    let mut found = Vec::new();
+    for (path, text) in all {
+        if ["tests/", "benches/", "fuzz/"]
+            .iter()
+            .any(|suite| path.starts_with(suite))
+        {
+            found.push(path.clone());
+        }
+        let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
+        let folder = match file {
+            "mod.rs" | "lib.rs" | "main.rs" => folder.to_string(),
+            _ => path.trim_end_matches(".rs").to_string(),
+        };
+        for piece in text.split("#[cfg(test)]").skip(1) {
+            let item = piece.trim_start().lines().next().unwrap_or("");
+            if let Some(name) = item
+                .strip_prefix("mod ")
+                .and_then(|rest| rest.strip_suffix(';'))
+            {
+                found.push(format!("{folder}/{name}.rs"));
+                found.push(format!("{folder}/{name}/mod.rs"));
+            }
+        }
+    }
+    found
 }
 
 /// Whether a word stands in a text, not as a part of a longer one.
@@ -141,6 +179,18 @@ fn pages_of_codes_have_their_sections() {
             .blocks
             .iter()
             .any(|block| block.info.iter().any(|word| word == "fixed"));
+        let checked = page
+            .blocks
+            .iter()
+            .filter(|block| block.heading == "Fires" && matches!(block.word(0), "yaml" | "json"));
+        for block in checked {
+            if !block.text.contains(&format!("[{}]", code.code)) {
+                wrong.push(format!(
+                    "{}: line {} shows no finding",
+                    code.code, block.line
+                ));
+            }
+        }
         if fixed && !sections.contains(&"Fix") {
             wrong.push(format!("{} shows a fix outside of `## Fix`", code.code));
         }
@@ -199,10 +249,11 @@ fn crates_are_named_where_they_belong() {
         ("serde_yaml", &["src/"]),
     ];
     let mut wrong = Vec::new();
-    for (path, text) in rust_files() {
+    let all = rust_files();
+    let tests = test_files(&all);
+    for (path, text) in all {
         let text = code(&text);
-        let test = path.starts_with("tests/") || path.contains("/tests");
-        let test = test || path.starts_with("fuzz/") || path.starts_with("benches/");
+        let test = tests.contains(&path);
         for (name, places) in homes {
             let at_home = places.iter().any(|place| path.starts_with(place));
             let oracle = name == "serde_yaml" && test;
@@ -242,11 +293,11 @@ fn one_file_may_be_unsafe() {
 #[test]
 fn compiler_and_machine_touch_nothing() {
     let mut wrong = Vec::new();
-    for (path, text) in rust_files() {
-        if !path.starts_with("compiler/src/") && !path.starts_with("vm/src/") {
-            continue;
-        }
-        if path.ends_with("/tests.rs") || path.contains("/tests/") {
+    let all = rust_files();
+    let tests = test_files(&all);
+    for (path, text) in all {
+        let pure = path.starts_with("compiler/src/") || path.starts_with("vm/src/");
+        if !pure || tests.contains(&path) {
             continue;
         }
         let text = code(&text);
@@ -329,8 +380,13 @@ fn used(text: &str) -> Vec<String> {
 #[test]
 fn rooms_of_the_compiler_use_only_what_is_below_them() {
     let mut wrong = Vec::new();
-    for (path, text) in rust_files() {
-        let Some(inside) = path.strip_prefix("compiler/src/") else {
+    let all = rust_files();
+    let tests = test_files(&all);
+    for (path, text) in all {
+        let Some(inside) = path
+            .strip_prefix("compiler/src/")
+            .filter(|_| !tests.contains(&path))
+        else {
             continue;
         };
         let room = inside.split(['/', '.']).next().unwrap_or("");
@@ -357,7 +413,10 @@ fn the_reader_of_paths_reads_paths() {
         "use crate::{doc::{Node, Map}, source::Span};\nfn f() { crate::ir::x(); $crate::no; }";
     assert_eq!(used(text), ["doc", "ir", "source"]);
     assert!(names("use a::b;", "a") && !names("use aa::b_a;", "a"));
-    assert_eq!(code("x // y\nz\n#[cfg(test)]\nmod tests {}"), "x \nz");
+    let text = "x // y\n#[cfg(test)]\nmod laws;\nz\n#[cfg(test)]\nmod tests {\n}\n";
+    assert_eq!(code(text), "x \nz");
+    let files = test_files(&[("a/src/b.rs".to_string(), text.to_string())]);
+    assert_eq!(files[0], "a/src/b/laws.rs");
 }
 
 #[test]

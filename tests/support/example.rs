@@ -172,7 +172,10 @@ pub fn execute(blocks: &[(usize, &Block)], refresh: bool) -> Outcome {
                     Ok(((found, outside), fixed)) => {
                         wrong.extend(outside);
                         let problems = caret::compare(&expects, &found, &clean);
-                        if !problems.is_empty() || (refresh && !expects.is_empty()) {
+                        let untrue = !problems.is_empty() || (refresh && !expects.is_empty());
+                        // A rule that has fallen silent is not made right by a page that is.
+                        let silent = found.is_empty() && !expects.is_empty();
+                        if untrue && !silent {
                             let new = caret::annotate(&clean, &found, &expects);
                             outcome.updates.push((*index, new));
                         }

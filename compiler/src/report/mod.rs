@@ -63,13 +63,16 @@ pub fn write(
     options: Options,
     out: &mut dyn Write,
 ) -> Result<()> {
+    // Formats write in small pieces, and what they are handed may be a bare file.
+    let mut out = std::io::BufWriter::new(out);
     match format {
-        Format::Human => human::write(findings, sources, options, out),
-        Format::Concise => concise::write(findings, sources, options, out),
-        Format::Json => json::write(findings, sources, options, out),
-        Format::Sarif => sarif::write(findings, sources, options, out),
-        Format::Github => github::write(findings, sources, options, out),
-    }
+        Format::Human => human::write(findings, sources, options, &mut out),
+        Format::Concise => concise::write(findings, sources, options, &mut out),
+        Format::Json => json::write(findings, sources, options, &mut out),
+        Format::Sarif => sarif::write(findings, sources, options, &mut out),
+        Format::Github => github::write(findings, sources, options, &mut out),
+    }?;
+    out.flush()
 }
 
 /// The last line of `human`: `2 errors, 1 warning in 1 file; 1 can be fixed with --fix`.
