@@ -24,6 +24,14 @@ struct Export<'v> {
 /// The environment of these variables. A name that needs no change belongs to the variable that
 /// has it; others that come to the same name get a number, in the order of the variables.
 pub fn exports(variables: &Map) -> Map {
+    // Without a limit there is always an environment.
+    exports_within(variables, usize::MAX).unwrap_or_default()
+}
+
+/// The same, unless its values are longer than `most` bytes together: see
+/// [`text::render_within`].
+pub fn exports_within(variables: &Map, most: usize) -> Option<Map> {
+    let mut left = most;
     let mut wanted = Vec::new();
     for (name, value) in variables {
         let (shell_name, own) = shell_name(name);
@@ -51,10 +59,12 @@ pub fn exports(variables: &Map) -> Map {
                 free = format!("{name}_{number}").into();
             }
         }
-        given.insert(free, Value::Text(text::render(value)));
+        let text = text::render_within(value, left)?;
+        left -= text.len();
+        given.insert(free, Value::Text(text));
     }
     add_aliases(variables, &mut given);
-    given
+    Some(given)
 }
 
 fn flatten<'v>(prefix: &str, value: &'v Value, depth: usize, wanted: &mut Vec<Export<'v>>) {
@@ -296,5 +306,6 @@ mod tests {
         let mut variables = Map::default();
         variables.insert("v".into(), deep);
         assert_eq!(exports(&variables).len(), DEEPEST + 1);
+        assert!(exports_within(&variables, 1 << 10).is_none());
     }
 }
