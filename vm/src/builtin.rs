@@ -284,3 +284,193 @@ fn join(between: &str, items: &Value) -> Outcome {
     }
     Ok(Value::text(out))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::convert::{from_json, to_json};
+    use crate::isa::BUILTINS;
+    use serde_json::{Value as Json, json};
+
+    fn run(name: &str, arguments: Json) -> Result<Json, FailureKind> {
+        let info = BUILTINS
+            .iter()
+            .find(|info| info.name == name)
+            .expect("a builtin of that name");
+        let Value::List(arguments) = from_json(&arguments) else {
+            panic!("arguments are a list");
+        };
+        match call(info.builtin, &arguments) {
+            Ok(value) => Ok(to_json(&value)),
+            Err((kind, _)) => Err(kind),
+        }
+    }
+
+    #[test]
+    fn functions_give_what_python_would() {
+        let cases: [(&str, Json, Json); 31] = [
+            ("int", json!([5]), json!(5)),
+            ("int", json!([3.7]), json!(3)),
+            ("int", json!([-3.7]), json!(-3)),
+            ("int", json!(["3.7"]), json!(3)),
+            ("int", json!([" -5\n"]), json!(-5)),
+            ("int", json!(["1e3"]), json!(1000)),
+            ("int", json!([null]), json!(0)),
+            ("int", json!([true]), json!(1)),
+            ("int", json!([i64::MIN]), json!(i64::MIN)),
+            ("str", json!([42]), json!("42")),
+            ("str", json!([42.0]), json!("42")),
+            ("str", json!([null]), json!("")),
+            ("str", json!([{"a": 1}]), json!("{\"a\":1}")),
+            ("len", json!(["éb"]), json!(2)),
+            ("len", json!([[1, 2]]), json!(2)),
+            ("len", json!([{"a": 1, "b": 2}]), json!(2)),
+            ("len", json!([12345]), json!(0)),
+            ("len", json!([true]), json!(0)),
+            ("len", json!([null]), json!(0)),
+            ("float", json!(["2.5"]), json!(2.5)),
+            ("float", json!(["1e3"]), json!(1000)),
+            ("float", json!([null]), json!(0)),
+            ("min", json!(["1", 2]), json!(1)),
+            ("min", json!([3, 1, 2]), json!(1)),
+            ("min", json!([1.5, 2]), json!(1.5)),
+            ("max", json!([7, 3]), json!(7)),
+            ("max", json!(["9", "10"]), json!(10)),
+            (
+                "max",
+                json!([9_007_199_254_740_993_i64, 9_007_199_254_740_992_i64]),
+                json!(9_007_199_254_740_993_i64),
+            ),
+            ("min", json!(["b", "a"]), json!("a")),
+            ("max", json!(["b", 2]), json!("b")),
+            ("min", json!(["b", 2]), json!(2)),
+        ];
+        for (name, arguments, expected) in cases {
+            assert_eq!(
+                run(name, arguments.clone()),
+                Ok(expected),
+                "{name}{arguments}"
+            );
+        }
+    }
+
+    #[test]
+    fn methods_work_on_the_text_of_a_value() {
+        let cases: [(&str, Json, Json); 31] = [
+            ("strip", json!([7]), json!("7")),
+            ("strip", json!([" a\n"]), json!("a")),
+            ("lstrip", json!(["  a "]), json!("a ")),
+            ("rstrip", json!(["  a "]), json!("  a")),
+            ("lower", json!(["YES"]), json!("yes")),
+            ("upper", json!(["ab"]), json!("AB")),
+            ("upper", json!([true]), json!("TRUE")),
+            ("lower", json!([null]), json!("")),
+            (
+                "title",
+                json!(["hello wORLD it's"]),
+                json!("Hello World It's"),
+            ),
+            ("title", json!(["a   b"]), json!("A   B")),
+            ("startswith", json!(["abc", "ab"]), json!(true)),
+            ("startswith", json!(["abc", 1]), json!(false)),
+            ("startswith", json!([42, 4]), json!(true)),
+            ("endswith", json!(["abc", "bc"]), json!(true)),
+            ("replace", json!(["aba", "a", "b"]), json!("bbb")),
+            ("replace", json!(["ab", "", "-"]), json!("-a-b-")),
+            ("replace", json!(["a1", 1, null]), json!("a")),
+            ("split", json!(["a,b,", ","]), json!(["a", "b", ""])),
+            ("split", json!([" a  b\n"]), json!(["a", "b"])),
+            ("split", json!([""]), json!([])),
+            ("split", json!(["", ","]), json!([""])),
+            ("split", json!(["a b", null]), json!(["a", "b"])),
+            ("join", json!([", ", ["a", "b"]]), json!("a, b")),
+            (
+                "join",
+                json!(["-", ["a", 1, true, null, "z"]]),
+                json!("a-1-true--z"),
+            ),
+            ("join", json!(["-", []]), json!("")),
+            ("count", json!(["banana", "a"]), json!(3)),
+            ("count", json!(["aaa", "aa"]), json!(1)),
+            ("count", json!(["éb", ""]), json!(3)),
+            ("find", json!(["éb", "b"]), json!(1)),
+            ("find", json!(["abc", "zz"]), json!(-1)),
+            ("find", json!(["abc", ""]), json!(0)),
+        ];
+        for (name, arguments, expected) in cases {
+            assert_eq!(
+                run(name, arguments.clone()),
+                Ok(expected),
+                "{name}{arguments}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_a_failure() {
+        use FailureKind::{NotANumber, Overflow, WrongType};
+        let cases: [(&str, Json, FailureKind); 15] = [
+            ("int", json!(["abc"]), NotANumber),
+            ("int", json!([""]), NotANumber),
+            ("int", json!(["nan"]), NotANumber),
+            ("int", json!(["inf"]), Overflow),
+            ("int", json!([1e30]), Overflow),
+            ("int", json!(["99999999999999999999"]), Overflow),
+            ("int", json!([[1]]), WrongType),
+            ("float", json!(["x"]), NotANumber),
+            ("float", json!([{}]), WrongType),
+            ("max", json!([1, []]), WrongType),
+            ("lower", json!([{"a": 1}]), WrongType),
+            ("count", json!([["a"], "a"]), WrongType),
+            ("join", json!([",", "abc"]), WrongType),
+            ("split", json!(["abc", ""]), WrongType),
+            ("replace", json!(["abc", "a"]), WrongType),
+        ];
+        for (name, arguments, expected) in cases {
+            assert_eq!(
+                run(name, arguments.clone()),
+                Err(expected),
+                "{name}{arguments}"
+            );
+        }
+        let long = json!("x".repeat(1 << 20));
+        assert_eq!(run("replace", json!([long, "", long])), Err(Overflow));
+        let commas = json!(vec![""; 1000]);
+        assert_eq!(run("join", json!([long, commas])), Err(Overflow));
+    }
+
+    #[test]
+    fn no_value_and_no_number_of_values_panics() {
+        let values: Vec<Value> = [
+            json!(null),
+            json!(true),
+            json!(i64::MIN),
+            json!(1e300),
+            json!("é\u{0}"),
+            json!([[]]),
+            json!({"a": 1}),
+        ]
+        .iter()
+        .map(from_json)
+        .chain([
+            Value::Float(f64::NAN),
+            Value::Bytes(Rc::from(&b"\xff"[..])),
+            Value::Step(1),
+        ])
+        .collect();
+        for info in BUILTINS {
+            assert!(call(info.builtin, &[]).is_err());
+            for a in &values {
+                for b in &values {
+                    for arguments in [
+                        &[a.clone()][..],
+                        &[a.clone(), b.clone()],
+                        &[a.clone(), b.clone(), a.clone()],
+                    ] {
+                        let _ = call(info.builtin, arguments);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -66,3 +66,47 @@ fn to_json_at(value: &Value, depth: usize) -> Json {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fault::{Failure, FailureKind};
+    use serde_json::json;
+
+    #[test]
+    fn json_comes_back_as_it_went() {
+        let json = json!({"z": [1, -2.5, null, true, "é"], "a": {"k": i64::MIN}, "": {}});
+        let back = to_json(&from_json(&json));
+        assert_eq!(back, json);
+        assert_eq!(back.to_string(), json.to_string());
+    }
+
+    #[test]
+    fn numbers_stay_integers_as_long_as_they_fit() {
+        assert!(matches!(from_json(&json!(i64::MAX)), Value::Int(i64::MAX)));
+        assert!(matches!(from_json(&json!(u64::MAX)), Value::Float(_)));
+        assert!(matches!(from_json(&json!(1.0)), Value::Float(_)));
+        assert_eq!(to_json(&Value::Float(12000.0)), json!(12000));
+        assert_eq!(to_json(&Value::Float(1e20)), json!(1e20));
+        assert_eq!(to_json(&Value::Float(f64::NAN)), Json::Null);
+    }
+
+    #[test]
+    fn what_json_has_no_word_for() {
+        let failure = Value::Failure(std::rc::Rc::new(Failure {
+            kind: FailureKind::Undefined,
+            message: "no `x`".into(),
+            data: Value::Null,
+            at: 0,
+        }));
+        assert_eq!(to_json(&failure), json!({"error": "no `x`"}));
+        assert_eq!(text::json_text(&failure), "{\"error\":\"no `x`\"}");
+        let bytes = Value::Bytes(std::rc::Rc::from(&b"\xff"[..]));
+        assert_eq!(to_json(&bytes), json!("\u{fffd}"));
+        let mut deep = Value::Null;
+        for _ in 0..1_000 {
+            deep = Value::list(vec![deep]);
+        }
+        assert!(to_json(&deep).to_string().contains("[[[["));
+    }
+}

@@ -24,6 +24,14 @@ struct Export<'v> {
 /// The environment of these variables. A name that needs no change belongs to the variable that
 /// has it; others that come to the same name get a number, in the order of the variables.
 pub fn exports(variables: &Map) -> Map {
+    // Without a limit there is always an environment.
+    exports_within(variables, usize::MAX).unwrap_or_default()
+}
+
+/// The same, unless its values are longer than `most` bytes together: see
+/// [`text::render_within`].
+pub fn exports_within(variables: &Map, most: usize) -> Option<Map> {
+    let mut left = most;
     let mut wanted = Vec::new();
     for (name, value) in variables {
         let (shell_name, own) = shell_name(name);
@@ -51,10 +59,12 @@ pub fn exports(variables: &Map) -> Map {
                 free = format!("{name}_{number}").into();
             }
         }
-        given.insert(free, Value::Text(text::render(value)));
+        let text = text::render_within(value, left)?;
+        left -= text.len();
+        given.insert(free, Value::Text(text));
     }
     add_aliases(variables, &mut given);
-    given
+    Some(given)
 }
 
 fn flatten<'v>(prefix: &str, value: &'v Value, depth: usize, wanted: &mut Vec<Export<'v>>) {
@@ -213,3 +223,89 @@ const RESERVED: &[&str] = &[
     "BLOCKSIZE", "BLOCK_SIZE", "GREP_COLORS", "GREP_OPTIONS", "GZIP", "JQ_COLORS", "LESSCHARSET",
     "RIPGREP_CONFIG_PATH", "TAPE", "TAR_OPTIONS", "UNZIP", "XZ_DEFAULTS", "XZ_OPT", "ZIPOPT",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::convert::{from_json, to_json};
+    use serde_json::{Value as Json, json};
+
+    fn environment(variables: Json) -> Json {
+        let Value::Map(variables) = from_json(&variables) else {
+            panic!("variables are an object");
+        };
+        to_json(&Value::map(exports(&variables)))
+    }
+
+    #[test]
+    fn every_variable_has_a_name_and_scalars_an_alias() {
+        assert_eq!(
+            environment(
+                json!({"task_name": "a\u{0}b", "n": 1.0, "none": null, "o": {"k": {"j-k": true}}, "l": [1]})
+            ),
+            json!({
+                "RECIPE_VAR_task_name": "a\u{0}b", "TASK_NAME": "a\u{0}b",
+                "RECIPE_VAR_n": "1", "N": "1",
+                "RECIPE_VAR_none": "", "NONE": "",
+                "RECIPE_VAR_o": "{\"k\":{\"j-k\":true}}",
+                "RECIPE_VAR_o__k": "{\"j-k\":true}",
+                "RECIPE_VAR_o__k__j_k": "true",
+                "RECIPE_VAR_l": "[1]",
+            })
+        );
+    }
+
+    #[test]
+    fn names_that_would_collide_get_a_number() {
+        assert_eq!(
+            environment(
+                json!({"a-b": 1, "a.b": 2, "a_b": 3, "a": {"b": 4}, "a__b": 5, "a b=": 6, "é": 7, "a_b_2": 8})
+            ),
+            json!({
+                "RECIPE_VAR_a_b_3": "1",
+                "RECIPE_VAR_a__b_2": "2",
+                "RECIPE_VAR_a_b": "3", "A_B": "3",
+                "RECIPE_VAR_a__b_3": "4",
+                "RECIPE_VAR_a": "{\"b\":4}",
+                "RECIPE_VAR_a__b": "5", "A__B": "5",
+                "RECIPE_VAR_a_b_": "6",
+                "RECIPE_VAR__": "7",
+                "RECIPE_VAR_a_b_2": "8", "A_B_2": "8",
+            })
+        );
+    }
+
+    #[test]
+    fn an_alias_belongs_to_one_variable_and_never_to_a_tool() {
+        let environment = environment(json!({
+            "task": "first", "TASK": "exact", "x": "prefix", "recipe_var_x": "alias", "RECIPE_VAR_X": "own",
+            "path": "p", "git_dir": "p", "git_branch": "main", "bash_env": "p", "ld_preload": "p", "ci": "p",
+            "lc_all": "p", "pythonpath": "p", "python_version": "3", "Env": "p", "_": "p", "my-name": "p",
+        }));
+        assert_eq!(environment["TASK"], "exact");
+        assert_eq!(environment["GIT_BRANCH"], "main");
+        assert_eq!(environment["PYTHON_VERSION"], "3");
+        assert_eq!(environment["RECIPE_VAR_X"], "own");
+        assert_eq!(environment["RECIPE_VAR_x"], "prefix");
+        for (name, value) in environment
+            .as_object()
+            .expect("an environment is an object")
+        {
+            assert!(name.starts_with(PREFIX) || value != "p", "{name}");
+        }
+    }
+
+    #[test]
+    fn deep_objects_are_no_trouble() {
+        let mut deep = Value::Int(1);
+        for _ in 0..2_000 {
+            let mut fields = Map::default();
+            fields.insert("k".into(), deep);
+            deep = Value::map(fields);
+        }
+        let mut variables = Map::default();
+        variables.insert("v".into(), deep);
+        assert_eq!(exports(&variables).len(), DEEPEST + 1);
+        assert!(exports_within(&variables, 1 << 10).is_none());
+    }
+}

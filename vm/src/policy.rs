@@ -3,148 +3,17 @@
 //! Each policy is an instruction of its own, so nothing here chooses between them and nothing
 //! here knows which dialect uses which. No function fails on a value it does not like: what
 //! cannot be compared is not equal and has no order.
-//!
-//! Integers are compared exactly, however long and however deep in a list. Text past the range of
-//! an integer is exact against other text; against a float it is rounded first, because numbers of
-//! that size reach the machine only as floats, already rounded the same way.
+
+mod number;
 
 use crate::fault::FailureKind;
 use crate::text;
 use crate::value::Value;
+use number::number;
+pub(crate) use number::{Number, number_with_underscores};
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::rc::Rc;
-
-/// A number as a comparison sees it.
-#[derive(Clone, Debug)]
-pub(crate) enum Number {
-    Int(i64),
-    /// Digits without leading zeros that do not fit an `i64`.
-    Big {
-        negative: bool,
-        digits: String,
-    },
-    Float(f64),
-}
-
-impl Number {
-    pub(crate) fn compare(&self, other: &Number) -> Option<Ordering> {
-        match (self, other) {
-            (Number::Int(a), Number::Int(b)) => Some(a.cmp(b)),
-            (Number::Float(a), Number::Float(b)) => a.partial_cmp(b),
-            (Number::Int(a), Number::Float(b)) => int_with_float(*a, *b),
-            (Number::Float(a), Number::Int(b)) => int_with_float(*b, *a).map(Ordering::reverse),
-            (Number::Big { .. }, Number::Float(b)) => self.to_float().partial_cmp(b),
-            (Number::Float(a), Number::Big { .. }) => a.partial_cmp(&other.to_float()),
-            (Number::Big { negative, .. }, Number::Int(_)) => Some(sign(*negative)),
-            (Number::Int(_), Number::Big { negative, .. }) => Some(sign(*negative).reverse()),
-            (
-                Number::Big { negative, digits },
-                Number::Big {
-                    negative: other_negative,
-                    digits: other_digits,
-                },
-            ) => {
-                let size = digits
-                    .len()
-                    .cmp(&other_digits.len())
-                    .then_with(|| digits.cmp(other_digits));
-                Some(match (negative, other_negative) {
-                    (false, false) => size,
-                    (true, true) => size.reverse(),
-                    _ => sign(*negative),
-                })
-            }
-        }
-    }
-
-    pub(crate) fn to_float(&self) -> f64 {
-        match self {
-            Number::Int(int) => *int as f64,
-            Number::Float(float) => *float,
-            Number::Big { negative, digits } => {
-                let size: f64 = digits.parse().unwrap_or(f64::INFINITY);
-                if *negative { -size } else { size }
-            }
-        }
-    }
-
-    pub(crate) fn to_value(&self) -> Value {
-        match self {
-            Number::Int(int) => Value::Int(*int),
-            Number::Big { .. } | Number::Float(_) => Value::Float(self.to_float()),
-        }
-    }
-}
-
-fn sign(negative: bool) -> Ordering {
-    if negative {
-        Ordering::Less
-    } else {
-        Ordering::Greater
-    }
-}
-
-/// Exact, where `int as f64` would round.
-fn int_with_float(int: i64, float: f64) -> Option<Ordering> {
-    const PAST: f64 = 9_223_372_036_854_775_808.0;
-    if float.is_nan() {
-        None
-    } else if float >= PAST {
-        Some(Ordering::Less)
-    } else if float < -PAST {
-        Some(Ordering::Greater)
-    } else {
-        let whole = float.trunc();
-        Some(
-            int.cmp(&(whole as i64))
-                .then_with(|| 0.0.partial_cmp(&(float - whole)).unwrap_or(Ordering::Equal)),
-        )
-    }
-}
-
-/// A number as Python's `float()` reads it: blanks around it, a sign, `inf`, `nan`, an exponent,
-/// and single underscores between digits.
-pub(crate) fn number_with_underscores(text: &str) -> Option<Number> {
-    let text = text.trim();
-    if !text.contains('_') {
-        return plain_number(text);
-    }
-    let bytes = text.as_bytes();
-    let digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
-    let well_placed = bytes
-        .iter()
-        .enumerate()
-        .all(|(at, byte)| *byte != b'_' || (at > 0 && digit(at - 1) && digit(at + 1)));
-    if well_placed {
-        plain_number(&text.replace('_', ""))
-    } else {
-        None
-    }
-}
-
-/// A number with blanks around it.
-pub(crate) fn number(text: &str) -> Option<Number> {
-    plain_number(text.trim())
-}
-
-fn plain_number(text: &str) -> Option<Number> {
-    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
-    if unsigned.is_empty() {
-        None
-    } else if unsigned.bytes().all(|byte| byte.is_ascii_digit()) {
-        let negative = text.starts_with('-');
-        Some(match text.parse() {
-            Ok(int) => Number::Int(int),
-            Err(_) => Number::Big {
-                negative,
-                digits: unsigned.trim_start_matches('0').to_owned(),
-            },
-        })
-    } else {
-        text.parse().ok().map(Number::Float)
-    }
-}
 
 fn own_number(value: &Value) -> Option<Number> {
     match value {
@@ -381,4 +250,330 @@ pub fn truth_flags(value: &Value) -> bool {
             .iter()
             .any(|word| text.eq_ignore_ascii_case(word))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::convert::from_json;
+    use serde_json::{Value as Json, json};
+
+    type Equal = fn(&Value, &Value) -> bool;
+
+    fn value(json: Json) -> Value {
+        from_json(&json)
+    }
+
+    fn check_equal(equal: Equal, cases: &[(Json, Json, bool)]) {
+        for (a, b, expected) in cases {
+            let (a, b) = (value(a.clone()), value(b.clone()));
+            assert_eq!(equal(&a, &b), *expected, "{a:?} == {b:?}");
+            assert_eq!(equal(&b, &a), *expected, "{b:?} == {a:?}");
+        }
+    }
+
+    #[test]
+    fn numbers_first_compares_what_looks_like_numbers_as_numbers() {
+        check_equal(
+            eq_numbers_first,
+            &[
+                (json!(3), json!("3"), true),
+                (json!(3), json!("3.0"), true),
+                (json!("0\n"), json!("0"), true),
+                (json!("ok\n"), json!("ok"), false),
+                (json!("ok"), json!("OK"), false),
+                (json!("1_000"), json!(1000), true),
+                (json!("1__0"), json!(10), false),
+                (json!("_1"), json!("1"), false),
+                (json!("1_.5"), json!(1.5), false),
+                (json!(" 1e3 "), json!(1000), true),
+                (json!(".5"), json!(0.5), true),
+                (json!("nan"), json!("nan"), false),
+                (json!("-Infinity"), json!("-inf"), true),
+                (json!("1.9.0"), json!("1.9"), false),
+                (json!(""), json!(""), true),
+                (json!(""), json!(0), false),
+            ],
+        );
+    }
+
+    #[test]
+    fn numbers_first_compares_the_rest_as_text_and_null_with_null() {
+        check_equal(
+            eq_numbers_first,
+            &[
+                (json!(true), json!("true"), true),
+                (json!(true), json!("True"), false),
+                (json!(true), json!(1), false),
+                (json!(false), json!(false), true),
+                (json!(null), json!(null), true),
+                (json!(null), json!(""), false),
+                (json!(null), json!("null"), false),
+                (json!(null), json!(0), false),
+                (json!({"a": 1}), json!("x"), false),
+                (json!([]), json!("[]"), true),
+                (json!(["a", 1]), json!("[\"a\",1]"), true),
+                (json!([1, {"a": "2"}]), json!(["1.0", {"a": 2}]), true),
+                (json!([]), json!({}), false),
+                (json!([1]), json!(1), false),
+            ],
+        );
+    }
+
+    #[test]
+    fn by_type_a_text_is_a_number_only_beside_a_number() {
+        check_equal(
+            eq_by_type,
+            &[
+                (json!(1), json!("1"), true),
+                (json!(1), json!(" 1 "), true),
+                (json!(1), json!("1.0"), true),
+                (json!("1.0"), json!("1"), false),
+                (json!(5), json!("five"), false),
+                (json!(1000), json!("1_000"), false),
+                (json!(0), json!(""), false),
+                (json!(true), json!(1), false),
+                (json!(true), json!("True"), true),
+                (json!(true), json!("TRUE"), false),
+                (json!(false), json!("false"), true),
+                (json!(false), json!(""), false),
+                (json!(null), json!(null), true),
+                (json!(null), json!(""), false),
+                (json!(null), json!(0), false),
+                (json!(null), json!(false), false),
+                (json!({"a": 1}), json!("x"), false),
+                (json!(["x"]), json!("x"), false),
+                (json!([]), json!("[]"), false),
+                (json!([1, 2]), json!([1.0, 2.0]), true),
+                (json!([1]), json!([1, 2]), false),
+                (json!({"a": 1, "b": [2]}), json!({"b": [2.0], "a": 1}), true),
+                (json!({"a": 1}), json!({"b": 1}), false),
+            ],
+        );
+    }
+
+    #[test]
+    fn integers_are_compared_as_integers_however_long() {
+        let big = 9_007_199_254_740_993_i64;
+        for equal in [eq_numbers_first as Equal, eq_by_type] {
+            check_equal(
+                equal,
+                &[
+                    (json!(big), json!(big - 1), false),
+                    (json!([[big]]), json!([[big - 1]]), false),
+                    (json!(big), json!(big.to_string()), true),
+                    (json!(big - 1), json!(big.to_string()), false),
+                    (json!(big), json!(9_007_199_254_740_992.0), false),
+                    (json!(i64::MAX), json!(9_223_372_036_854_775_808.0), false),
+                    (json!(u64::MAX), json!(u64::MAX.to_string()), true),
+                    (json!(i64::MIN), json!(-9_223_372_036_854_775_808.0), true),
+                    (json!(3), json!(3.5), false),
+                ],
+            );
+        }
+        let long = "1234567890123456789012345678901234567890";
+        let longer = "1234567890123456789012345678901234567891";
+        check_equal(
+            eq_numbers_first,
+            &[
+                (json!(long), json!(longer), false),
+                (json!(long), json!(format!("+00{long}")), true),
+                (json!(long), json!(format!("-{long}")), false),
+                (json!(long), json!(i64::MAX), false),
+            ],
+        );
+        let order = |a: &str, b: &str| order_numbers_first(&Value::text(a), &Value::text(b));
+        assert_eq!(order(long, longer), Some(Ordering::Less));
+        assert_eq!(order(&format!("-{long}"), "-5"), Some(Ordering::Less));
+    }
+
+    #[test]
+    fn order_follows_the_policy() {
+        use Ordering::{Equal, Greater, Less};
+        let by_type: [(Json, Json, Option<Ordering>); 18] = [
+            (json!("10"), json!(9), Some(Greater)),
+            (json!("10"), json!("9"), Some(Less)),
+            (json!(-1.5), json!(-1), Some(Less)),
+            (json!(-1), json!(-1.5), Some(Greater)),
+            (json!(3), json!(3.0), Some(Equal)),
+            (json!(true), json!(1), Some(Equal)),
+            (json!(true), json!(0.5), Some(Greater)),
+            (json!(true), json!(false), Some(Greater)),
+            (json!(true), json!("True"), Some(Equal)),
+            (json!(true), json!("false"), Some(Greater)),
+            (json!("x"), json!(1), None),
+            (json!(null), json!(null), None),
+            (json!(null), json!(0), None),
+            (json!(""), json!(0), None),
+            (json!([1]), json!([2]), None),
+            (json!({"a": 1}), json!({"a": 1}), None),
+            (json!("é"), json!("z"), Some(Greater)),
+            (json!(i64::MAX), json!(1e300), Some(Less)),
+        ];
+        for (a, b, expected) in by_type {
+            assert_eq!(
+                order_by_type(&value(a.clone()), &value(b.clone())),
+                expected,
+                "{a} {b}"
+            );
+        }
+        let numbers_first: [(Json, Json, Option<Ordering>); 8] = [
+            (json!("9"), json!("10"), Some(Less)),
+            (json!("1.9.0"), json!("1.10.0"), Some(Greater)),
+            (json!("-1"), json!(5), Some(Less)),
+            (json!("inf"), json!(5), Some(Greater)),
+            (json!("nan"), json!(5), None),
+            (json!(true), json!("false"), Some(Greater)),
+            (json!(null), json!("a"), None),
+            (json!([1]), json!(["1"]), Some(Equal)),
+        ];
+        for (a, b, expected) in numbers_first {
+            let order = order_numbers_first(&value(a.clone()), &value(b.clone()));
+            assert_eq!(order, expected, "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn in_asks_for_an_item_a_part_or_a_key() {
+        let cases: [(Json, Json, bool); 16] = [
+            (json!("b"), json!("abc"), true),
+            (json!("z"), json!("abc"), false),
+            (json!(""), json!(""), true),
+            (json!(1), json!("a1b"), true),
+            (json!(1), json!("a1.0b"), true),
+            (json!(1.0), json!("a1b"), true),
+            (json!("x"), json!(["x"]), true),
+            (json!(2), json!([1, 2.0]), true),
+            (json!(null), json!([null]), true),
+            (json!(null), json!("null"), false),
+            (json!("k"), json!({"k": null}), true),
+            (json!("v"), json!({"k": "v"}), false),
+            (json!(1), json!({"1": 0}), true),
+            (json!("x"), json!(5), false),
+            (json!("x"), json!(null), false),
+            (json!(1), json!([]), false),
+        ];
+        for (item, whole, expected) in cases {
+            let (item, whole) = (value(item), value(whole));
+            assert_eq!(
+                in_by_type(&item, &whole),
+                Ok(expected),
+                "{item:?} in {whole:?}"
+            );
+            assert_eq!(
+                in_numbers_first(&item, &whole),
+                Ok(expected),
+                "{item:?} in {whole:?}"
+            );
+        }
+        let ten = value(json!(["10"]));
+        assert_eq!(in_numbers_first(&Value::text("1e1"), &ten), Ok(true));
+        assert_eq!(in_by_type(&Value::text("1e1"), &ten), Ok(false));
+    }
+
+    #[test]
+    fn truth_follows_the_policy() {
+        // The value, and its truth by words, by emptiness and by flags.
+        let cases: [(Json, [bool; 3]); 24] = [
+            (json!(null), [false; 3]),
+            (json!(false), [false; 3]),
+            (json!(true), [true; 3]),
+            (json!(0), [false; 3]),
+            (json!(0.0), [false; 3]),
+            (json!(-1), [true; 3]),
+            (json!([]), [false; 3]),
+            (json!([0]), [true; 3]),
+            (json!({}), [false; 3]),
+            (json!({"a": 0}), [true; 3]),
+            (json!(""), [false; 3]),
+            (json!("x"), [true; 3]),
+            (json!("0"), [false, true, false]),
+            (json!("0\n"), [true, true, false]),
+            (json!("0.0"), [true; 3]),
+            (json!("false"), [false, true, false]),
+            (json!("False"), [false, true, false]),
+            (json!("FALSE"), [true, true, false]),
+            (json!("none"), [false, true, true]),
+            (json!("None"), [false, true, true]),
+            (json!("NONE"), [true; 3]),
+            (json!("no"), [true, true, false]),
+            (json!(" "), [true, true, false]),
+            (json!(" No "), [true, true, false]),
+        ];
+        for (json, expected) in cases {
+            let value = value(json);
+            let truths = [
+                truth_words(&value),
+                truth_emptiness(&value),
+                truth_flags(&value),
+            ];
+            assert_eq!(truths, expected, "{value:?}");
+        }
+    }
+
+    #[test]
+    fn equality_is_symmetric_and_order_antisymmetric() {
+        const TEXTS: [&str; 14] = [
+            "", "0", "1", " 1 ", "1.0", "-1", "1e3", "nan", "inf", "true", "False", "[]", "[1]",
+            "zé",
+        ];
+        fn make(random: &mut impl FnMut(usize) -> usize, depth: usize) -> Value {
+            match random(if depth > 2 { 5 } else { 7 }) {
+                0 => Value::Null,
+                1 => Value::Bool(random(2) == 0),
+                2 => Value::Int([0, 1, -1, i64::MAX, i64::MIN, 1 << 53, (1 << 53) + 1][random(7)]),
+                3 => Value::Float(
+                    [
+                        0.0,
+                        -0.0,
+                        1.0,
+                        0.5,
+                        f64::NAN,
+                        f64::INFINITY,
+                        9.3e18,
+                        9_007_199_254_740_992.0,
+                    ][random(8)],
+                ),
+                4 => Value::text(TEXTS[random(TEXTS.len())]),
+                5 => Value::list((0..random(3)).map(|_| make(random, depth + 1)).collect()),
+                _ => Value::map(
+                    (0..random(3))
+                        .map(|at| (["a", "b", "c"][at].into(), make(random, depth + 1)))
+                        .collect(),
+                ),
+            }
+        }
+        let mut state = 88_172_645_463_325_252_u64;
+        let mut random = move |below: usize| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 33) as usize % below
+        };
+        for _ in 0..50_000 {
+            let (a, b) = (make(&mut random, 0), make(&mut random, 0));
+            assert_eq!(
+                eq_numbers_first(&a, &b),
+                eq_numbers_first(&b, &a),
+                "{a:?} {b:?}"
+            );
+            assert_eq!(eq_by_type(&a, &b), eq_by_type(&b, &a), "{a:?} {b:?}");
+            for (equal, order) in [
+                (
+                    eq_numbers_first as Equal,
+                    order_numbers_first as fn(&_, &_) -> _,
+                ),
+                (eq_by_type, order_by_type),
+            ] {
+                let ordered: Option<Ordering> = order(&a, &b);
+                assert_eq!(ordered, order(&b, &a).map(Ordering::reverse), "{a:?} {b:?}");
+                if equal(&a, &b) {
+                    assert!(
+                        matches!(ordered, None | Some(Ordering::Equal)),
+                        "{a:?} {b:?}"
+                    );
+                }
+            }
+        }
+    }
 }
