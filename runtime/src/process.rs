@@ -331,7 +331,7 @@ impl Loop {
         let now = Instant::now();
         let until = self
             .clock
-            .next()
+            .next_due()
             .map(|at| at.saturating_duration_since(now));
         let collect = match self.poller.needs_child_signal() {
             true => COLLECT_PORTABLE,
