@@ -282,6 +282,7 @@ unsafe extern "C" {
     fn errno_place() -> *mut c_int;
 }
 
+const DEFAULT: usize = 0;
 const IGNORED: usize = 1;
 static SIGNAL_FD: AtomicI32 = AtomicI32::new(-1);
 static SIGNAL_PIPE: OnceLock<Option<(PipeReader, PipeWriter)>> = OnceLock::new();
@@ -321,6 +322,17 @@ fn watch(signal_number: Signal) {
     if before == IGNORED && signal_number != Signal::CHILD {
         // SAFETY: restores the disposition that was there.
         unsafe { signal(number, IGNORED) };
+    }
+}
+
+/// Who starts us may ignore CHLD, and then the kernel would throw the ends of children away.
+pub fn expect_children() {
+    let number = Signal::CHILD.as_raw();
+    // SAFETY: sets no handler.
+    let before = unsafe { signal(number, DEFAULT) };
+    if before != IGNORED {
+        // SAFETY: restores the disposition that was there.
+        unsafe { signal(number, before) };
     }
 }
 

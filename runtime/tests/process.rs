@@ -135,12 +135,18 @@ fn a_timeout_is_one_whatever_the_child_makes_of_it() {
             timeout: Some(Duration::from_millis(200)),
             ..hostile(name, &mark)
         };
-        let honoured = run_in(portable, limited("honour_term.sh"));
+        let honoured = run_in(
+            portable,
+            Request {
+                grace: Duration::from_secs(5),
+                ..limited("honour_term.sh")
+            },
+        );
         assert!(honoured.timed_out && honoured.exit_code.is_none() && honoured.signal.is_none());
         assert_eq!(kind(&honoured), Some(ErrorKind::Timeout));
         assert_eq!(text(&honoured.stdout), "ready\nbye\n");
         assert!(
-            honoured.duration < Duration::from_millis(450),
+            honoured.duration < Duration::from_secs(3),
             "{:?}",
             honoured.duration
         );
@@ -149,7 +155,8 @@ fn a_timeout_is_one_whatever_the_child_makes_of_it() {
             let outcome = run_in(portable, limited(name));
             assert!(outcome.timed_out, "{name}");
             assert!(!outcome.stdout.is_empty(), "{name}: partial output is kept");
-            let most = Duration::from_millis(200 + 300 + 300);
+            // The streams may take 200 ms; the rest is for a busy machine.
+            let most = Duration::from_millis(200 + 300 + 500);
             assert!(outcome.duration < most, "{name}: {:?}", outcome.duration);
             assert_eq!(survivors(&mark), 0, "{name}");
         }
@@ -407,6 +414,26 @@ fn an_ignored_hangup_stays_ignored() {
         format!("trap '' HUP; exec '{program}' hold 'kill -HUP $PPID; sleep 0.2; echo on'");
     let output = Command::new("bash").args(["-c", &script]).output().unwrap();
     assert_eq!(text(&output.stdout), "on\n");
+}
+
+#[test]
+fn an_inherited_ignored_child_signal_does_no_harm() {
+    let _alone = alone();
+    let host = host(&[]);
+    let program = host.get_program().to_str().unwrap();
+    let script = "import os, signal, sys\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\n\
+                  os.execv(sys.argv[1], [sys.argv[1], 'wide', '2'])";
+    let output = Command::new("python3")
+        .args(["-c", script, program])
+        .output();
+    // Python is the shortest way to ignore it; without it there is nothing to see.
+    if let Ok(output) = output {
+        let shown = text(&output.stdout);
+        assert!(
+            shown.starts_with("2 × ") && shown.ends_with(" None\n"),
+            "{shown}"
+        );
+    }
 }
 
 #[test]

@@ -234,7 +234,7 @@ fn input_is_fed_without_blocking() {
                 ..Request::new("cat")
             },
         );
-        assert!(echo.stdout == big);
+        assert!(echo.stdout == big && !echo.stdin_unread);
         let unread = run_in(
             portable,
             Request {
@@ -242,7 +242,7 @@ fn input_is_fed_without_blocking() {
                 ..bash("sleep 0.1; exit 6")
             },
         );
-        assert_eq!(unread.exit_code, Some(6));
+        assert_eq!((unread.exit_code, unread.stdin_unread), (Some(6), true));
     }
     let empty = run(Request {
         stdin: Some(Vec::new()),
