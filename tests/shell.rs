@@ -289,6 +289,20 @@ impl Batch {
 
     /// Runs all of them and compares.
     fn run(&self, label: &str) {
+        for ((script, prints, value), (out, err)) in self.scripts.iter().zip(self.outputs(label)) {
+            assert!(
+                out == *prints,
+                "{label}: for the value {:?}\nprinted {:?}\nwanted  {:?}\nstderr {err}\nscript\n{}",
+                brief(value),
+                brief(&out),
+                brief(prints),
+                brief(script),
+            );
+        }
+    }
+
+    /// Runs all of them; what each wrote to its two streams.
+    fn outputs(&self, label: &str) -> Vec<(String, String)> {
         let room = Room::new(&label.replace(|c: char| !c.is_ascii_alphanumeric(), "-"));
         let work = room.0.join("work");
         fs::write(work.join("file.txt"), "").expect("the temporary directory is writable");
@@ -311,23 +325,14 @@ impl Batch {
             .status()
             .expect("bash is installed");
         assert!(status.code().is_some(), "{label}: bash was killed");
-        for (index, (script, prints, value)) in self.scripts.iter().enumerate() {
-            let read = |kind: &str| {
-                let bytes = fs::read(room.0.join(format!("{index}.{kind}"))).unwrap_or_default();
-                String::from_utf8_lossy(&bytes).into_owned()
-            };
-            let out = read("out");
-            assert!(
-                out == *prints,
-                "{label}: for the value {:?}\nprinted {:?}\nwanted  {:?}\nstderr {}\nscript\n{}",
-                brief(value),
-                brief(&out),
-                brief(prints),
-                read("err"),
-                brief(script),
-            );
-        }
         assert_nothing_happened(&work, label);
+        let read = |index: usize, kind: &str| {
+            let bytes = fs::read(room.0.join(format!("{index}.{kind}"))).unwrap_or_default();
+            String::from_utf8_lossy(&bytes).into_owned()
+        };
+        (0..self.scripts.len())
+            .map(|index| (read(index, "out"), read(index, "err")))
+            .collect()
     }
 }
 
@@ -396,4 +401,313 @@ fn the_value_arrives_in_every_position() {
         }
         batch.run(label);
     });
+}
+
+/// A small generator of numbers; the seed makes a failure repeat itself.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % sides as u64).unwrap_or(0)
+    }
+
+    fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
+        from[self.roll(from.len())]
+    }
+}
+
+/// A piece of shell text with one hole, and what it is worth or prints, `§` being the value.
+struct Snippet {
+    text: String,
+    worth: String,
+}
+
+fn snippet(text: impl Into<String>, worth: impl Into<String>) -> Snippet {
+    Snippet {
+        text: text.into(),
+        worth: worth.into(),
+    }
+}
+
+/// A word with the hole in it.
+fn word(dice: &mut Dice, depth: usize) -> Snippet {
+    let sides = if depth == 0 { 6 } else { 14 };
+    match dice.roll(sides) {
+        0 => snippet("{{v}}", "§"),
+        1 => snippet("a{{v}}-b", "a§-b"),
+        2 => snippet("\"x {{v}}y\"", "x §y"),
+        3 => snippet("'x \" {{v}}'", "x \" §"),
+        4 => snippet("$'\\t{{v}}\\''", "\t§'"),
+        5 => snippet("$HOME{{v}}'\\'", "/nonexistent§\\"),
+        6 | 7 => {
+            let inner = command(dice, depth - 1);
+            snippet(format!("\"$({}\nprintf .)\"", inner.text), inner.worth + ".")
+        }
+        8 => {
+            let inner = command(dice, depth - 1);
+            let escaped = inner.text.replace('\\', "\\\\").replace('`', "\\`");
+            snippet(format!("\"`{escaped}\nprintf .`\""), inner.worth + ".")
+        }
+        9 => {
+            let inner = in_double(dice, depth - 1);
+            snippet(format!("\"${{u:-{}}}\"", inner.text), inner.worth)
+        }
+        10 => {
+            let inner = word(dice, depth - 1);
+            snippet(format!("\"${{u-a}}\"{}\"${{#HOME}}\"", inner.text), format!("a{}12", inner.worth))
+        }
+        11 => {
+            let inner = command(dice, depth - 1);
+            snippet(format!("\"$(( 1 << 2 ))$(\n{}\n# it's )\nprintf .)\"", inner.text), format!("4{}.", inner.worth))
+        }
+        12 => {
+            let inner = in_double(dice, depth - 1);
+            snippet(format!("\"{}\"", inner.text), inner.worth)
+        }
+        _ => {
+            let inner = word(dice, depth - 1);
+            snippet(format!("\"${{HOME:+\"{}\"}}\"", "b{{v}}"), "b§").or(inner, dice)
+        }
+    }
+}
+
+impl Snippet {
+    fn or(self, other: Snippet, dice: &mut Dice) -> Snippet {
+        if dice.roll(2) == 0 { self } else { other }
+    }
+}
+
+/// Text for the inside of double quotes.
+fn in_double(dice: &mut Dice, depth: usize) -> Snippet {
+    match dice.roll(if depth == 0 { 3 } else { 6 }) {
+        0 => snippet("{{v}}", "§"),
+        1 => snippet("\\\"{{v}}\\\\", "\"§\\"),
+        2 => snippet("a $HOME{{v}}_b", "a /nonexistent§_b"),
+        3 => {
+            let inner = command(dice, depth - 1);
+            snippet(format!("-$({}\nprintf .)", inner.text), format!("-{}.", inner.worth))
+        }
+        4 => {
+            let inner = in_double(dice, depth - 1);
+            snippet(format!("${{u:-{}}}", inner.text), inner.worth)
+        }
+        _ => {
+            let inner = command(dice, depth - 1);
+            snippet(format!("$( ( {}\n) ; printf .)", inner.text), inner.worth + ".")
+        }
+    }
+}
+
+/// A command that prints something with the value in it.
+fn command(dice: &mut Dice, depth: usize) -> Snippet {
+    let noise = dice.pick(&[
+        "", "", "", "# it's \" {{ $( `\n", ": $((1 << 2)) '\"' \"'\"\n", "cat <<< word > /dev/null\n",
+        ": <<'X' <<Y\n'\" $( `\nX\n\" ' )\nY\n", "case a in a) : ;; (b|c) : ';;' ;; esac\n",
+        "a=(1 \"2 )\" [5]=3) # )\n", "f() { local x=1; }\n", "[[ a =~ ^(a|b)$ && a == @(a|'b)') ]]\n",
+        "if ((1 < 2)); then :; fi; for ((i=0;i<2;i++)); do :; done\n", "x=${HOME#/} y=\"${x%'}'}\"\n",
+        "while false; do :; done; ! :\n", "let y=1+2; (( y << 1 )) && :\n",
+    ]);
+    let inner = if depth == 0 {
+        let word = word(dice, 0);
+        snippet(format!("printf '%s' {}", word.text), word.worth)
+    } else {
+        compound(dice, depth - 1)
+    };
+    snippet(format!("{noise}{}", inner.text), inner.worth)
+}
+
+fn compound(dice: &mut Dice, depth: usize) -> Snippet {
+    match dice.roll(22) {
+        0 => wrap("(", command(dice, depth), ")"),
+        1 => wrap("{", command(dice, depth), "}"),
+        2 => wrap("if true; then", command(dice, depth), "fi"),
+        3 => wrap("f() {", command(dice, depth), "}; f"),
+        4 => wrap("while :; do", command(dice, depth), "break; done"),
+        5 => wrap("case x in\n y) : ;;\n x|z)", command(dice, depth), ";;\nesac"),
+        6 => wrap("{", command(dice, depth), "} | cat"),
+        7 => wrap("for i in 1; do", command(dice, depth), "done"),
+        8 => wrap("cat <(", command(dice, depth), ")"),
+        9 => wrap("function g {", command(dice, depth), "}\ng"),
+        10 => around("x=", word(dice, depth), "; printf '%s' \"$x\""),
+        11 => around("a=(z ", word(dice, depth), "); printf '%s' \"${a[1]}\""),
+        12 => around("for i in ", word(dice, depth), "; do printf '%s' \"$i\"; done"),
+        13 => around("export x=", word(dice, depth), "; printf '%s' \"$x\""),
+        14 => {
+            let inner = word(dice, depth);
+            snippet(format!("cat <<< {}", inner.text), inner.worth + "\n")
+        }
+        15 => {
+            let dash = dice.pick(&["", "-"]);
+            snippet(format!("cat <<{dash}'EOF'\na $( ' {{{{v}}}} `\nEOF"), "a $( ' § `\n")
+        }
+        16 => {
+            let inner = in_heredoc(dice, depth);
+            snippet(format!("cat <<EOF\n\" {}\nEOF", inner.text), format!("\" {}\n", inner.worth))
+        }
+        17 => {
+            let inner = word(dice, depth);
+            snippet(format!("x={}; case $x in {}) printf yes;; esac", inner.text, "*"), "yes")
+        }
+        18 => around("case ", word(dice, depth), " in *) printf '%s' '{{v}}';; esac").says("§"),
+        19 => around("[[ -n x", word(dice, depth), " ]] && printf '%s' {{v}}").says("§"),
+        20 => around("printf '%s' ", word(dice, depth), " && :"),
+        _ => around("printf '%s' \\\n  ", word(dice, depth), " # it's"),
+    }
+}
+
+fn in_heredoc(dice: &mut Dice, depth: usize) -> Snippet {
+    match dice.roll(4) {
+        0 => snippet("{{v}}", "§"),
+        1 => snippet("'{{v}}'\\$", "'§'$"),
+        2 => snippet("${u:-{{v}}}", "§"),
+        _ => {
+            let inner = command(dice, depth);
+            // The body of an outer heredoc ends at its mark, whatever stands around it.
+            if inner.text.contains("EOF") {
+                return snippet("\"{{v}}\"", "\"§\"");
+            }
+            snippet(format!("$({}\nprintf .)", inner.text), inner.worth + ".")
+        }
+    }
+}
+
+fn wrap(before: &str, inner: Snippet, after: &str) -> Snippet {
+    snippet(format!("{before}\n{}\n{after}", inner.text), inner.worth)
+}
+
+fn around(before: &str, inner: Snippet, after: &str) -> Snippet {
+    snippet(format!("{before}{}{after}", inner.text), inner.worth)
+}
+
+impl Snippet {
+    fn says(self, worth: &str) -> Snippet {
+        snippet(self.text, worth)
+    }
+}
+
+/// Whether bash accepts each of these texts.
+fn accepted(texts: &[String], label: &str) -> Vec<bool> {
+    let room = Room::new(label);
+    for (index, text) in texts.iter().enumerate() {
+        fs::write(room.0.join(format!("{index}.sh")), text)
+            .expect("the temporary directory is writable");
+    }
+    // Of `bash -n` only the status counts; a heredoc without an end is a warning there.
+    let driver = "for ((i = 0; i < $1; i++)); do bash -n \"$i.sh\" 2> /dev/null; echo $?; done";
+    let output = Command::new("bash")
+        .args(["-c", driver, "bash", &texts.len().to_string()])
+        .current_dir(&room.0)
+        .output()
+        .expect("bash is installed");
+    String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .map(|status| status == "0")
+        .collect()
+}
+
+#[test]
+fn the_value_arrives_in_generated_scripts() {
+    const ROUNDS: usize = 600;
+    let values = values();
+    let mut dice = Dice(0x5eed_0001);
+    // Bash itself misreads some of them (heredocs in substitutions in expansions, for one), so
+    // each is first run with a plain word in the place of the hole.
+    let mut control = Batch::default();
+    let mut snippets = Vec::new();
+    for round in 0..ROUNDS {
+        let Snippet { text, worth } = command(&mut dice, 1 + round % 5);
+        let text = text + "\n";
+        let plain = text.replace("{{v}}", "word");
+        control.scripts.push((plain, worth.replace('§', "word"), "word".to_owned()));
+        snippets.push((text, worth));
+    }
+    let printed = control.outputs("control");
+    let mut batches: Vec<Batch> = Vec::new();
+    let (mut refused, mut misread) = (0, 0);
+    let mut compiled = Vec::new();
+    for ((text, worth), ((_, wanted, _), (out, _))) in
+        snippets.iter().zip(control.scripts.iter().zip(&printed))
+    {
+        let script = compile(text, &holes(text, "RECIPE_VAR_v"));
+        if errors(&script) > 0 {
+            refused += 1;
+            continue;
+        }
+        compiled.push(render::render(&script, &vec!["word"; script.positions.len()]));
+        if out != wanted {
+            misread += 1;
+            continue;
+        }
+        if batches.last().is_none_or(|batch| batch.scripts.len() > 200) {
+            batches.push(Batch::default());
+        }
+        let Some(batch) = batches.last_mut() else { return };
+        for _ in 0..6 {
+            let value = &values[dice.roll(values.len() - 1)];
+            let script = compile(text, &holes(text, &batch.name()));
+            assert!(batch.add(&script, value, worth.replace('§', value)));
+        }
+    }
+    for (text, accepted) in compiled.iter().zip(accepted(&compiled, "accepted")) {
+        assert!(accepted, "bash does not accept\n{text}");
+    }
+    assert!(refused < ROUNDS / 10, "{refused} were refused");
+    assert!(misread < ROUNDS / 5, "{misread} were misread by bash");
+    let numbered = batches.into_iter().enumerate().collect();
+    in_parallel(numbered, |(number, batch): (usize, Batch)| {
+        batch.run(&format!("generated {number}"));
+    });
+}
+
+#[test]
+fn no_text_makes_it_panic_or_changes_without_holes() {
+    const ATOMS: &[&str] = &[
+        "'", "\"", "`", "$", "$(", "$((", "((", "))", "${", "}", "{", "(", ")", "[", "]", "[[", "]]",
+        "<<EOF", "<<-'EOF'", "<<<", "<<\"A\"", "\nEOF\n", "\nA\n", "\n", " ", "\t", ";", ";;", "&", "&&",
+        "|", "<(", ">", "2>&1", "\\", "\\\n", "#", "!", "=", "x=", "a[", "a=(", "case", " in ", "esac",
+        "for ", "if ", "function ", "x", "é", "$x", "${x:-", "${x/", "${x:", "${!", "$'", "=~", "-gt",
+        "declare -A m", "m[", "bash -c ", "eval ", "jq ", "{{v}}", "{{v}}", "{{v|words}}", "{{v|json}}",
+        "\0", "\r", "\u{7f}",
+    ];
+    let mut dice = Dice(0x5eed_0002);
+    let mut plain = Vec::new();
+    let mut compiled = Vec::new();
+    for round in 0..60_000 {
+        let length = 1 + dice.roll(24);
+        let text: String = (0..length).map(|_| dice.pick(ATOMS)).collect();
+        let holes = holes(&text, "V");
+        let script = compile(&text, &holes);
+        assert_eq!(script.positions.len(), holes.len());
+        let rendered = render::render(&script, &vec!["word"; holes.len()]);
+        let breaks = |text: &str| text.matches('\n').count();
+        assert_eq!(breaks(&rendered), breaks(&text), "{text:?}");
+        assert_eq!(render::render(&compile(&text, &[]), &[]), text);
+        if round % 40 == 0 && errors(&script) == 0 && !text.contains('\0') {
+            plain.push(
+                text.replace("{{v}}", "word")
+                    .replace("{{v|words}}", "word")
+                    .replace("{{v|json}}", "word"),
+            );
+            compiled.push(rendered);
+        }
+    }
+    for (index, (before, after)) in accepted(&plain, "junk-before")
+        .into_iter()
+        .zip(accepted(&compiled, "junk-after"))
+        .enumerate()
+    {
+        assert!(!before || after, "{}\nbecame\n{}", plain[index], compiled[index]);
+    }
+}
+
+#[test]
+fn nesting_and_length_end_in_a_refusal_not_a_crash() {
+    for open in ["$(", "\"$(", "${x:-", "(", "((", "$((", "`", "case x in x) ", "a=(", "<(", "${a["] {
+        let text = format!("echo {}{{{{v}}}}", open.repeat(20_000));
+        let script = compile(&text, &holes(&text, "V"));
+        assert_eq!(script.positions.len(), 1, "{open}");
+    }
 }
