@@ -7,7 +7,7 @@
 use super::mistake::{Mistake, Scene};
 use super::node::{Entry, Kind, Node, Scalar, Style, duplicate_key, repeated};
 use super::trace::{Segment, Trace, Tracer};
-use super::{MAX_DEPTH, MAX_EXPANSION, mistake, quoted};
+use super::{MAX_DEPTH, MAX_EXPANSION, MAX_FINDINGS, mistake, quoted};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Fix, Report};
 use crate::source::{SourceId, Span};
@@ -153,7 +153,7 @@ impl<'a, 'm> Reader<'a, 'm> {
                 Event::DocumentStart(..) => {
                     self.documents += 1;
                     if self.documents == 2 {
-                        self.report.add(
+                        self.say(
                             Diagnostic::new(
                                 &codes::SEVERAL_DOCUMENTS,
                                 self.span(range),
@@ -221,6 +221,12 @@ impl<'a, 'm> Reader<'a, 'm> {
         Span::new(self.source, range.start, range.end)
     }
 
+    fn say(&mut self, found: Diagnostic) {
+        if self.report.findings.len() < MAX_FINDINGS {
+            self.report.add(found);
+        }
+    }
+
     fn clamp(&self, range: Range<usize>) -> Range<usize> {
         let end = self
             .text
@@ -261,7 +267,7 @@ impl<'a, 'm> Reader<'a, 'm> {
     }
 
     fn too_deep(&mut self, at: Range<usize>) {
-        self.report.add(
+        self.say(
             Diagnostic::new(
                 &codes::TOO_DEEP,
                 self.span(at),
@@ -445,7 +451,7 @@ impl<'a, 'm> Reader<'a, 'm> {
         let span = self.span(range.clone());
         let Some(target) = self.anchors.get(id).copied().flatten() else {
             let name = &self.text[range.clone()];
-            self.report.add(
+            self.say(
                 Diagnostic::new(
                     &codes::YAML_SYNTAX,
                     span,
@@ -465,7 +471,7 @@ impl<'a, 'm> Reader<'a, 'm> {
         }
         if self.total + target.weight > self.text.len() * MAX_EXPANSION {
             if !std::mem::replace(&mut self.expansion_said, true) {
-                self.report.add(
+                self.say(
                     Diagnostic::new(
                         &codes::ALIAS_EXPANSION,
                         span,
@@ -493,7 +499,7 @@ impl<'a, 'm> Reader<'a, 'm> {
             format!("nothing above is anchored as `&{name}`"),
         );
         let written = quoted(&self.text[range.clone()]);
-        self.report.add(
+        self.say(
             found
                 .help("write the anchor before its alias, or quote the value if `*` is part of it")
                 .fix(Fix::unsafe_(
@@ -517,8 +523,7 @@ impl<'a, 'm> Reader<'a, 'm> {
         if !adjacent || inner.alias.is_some() || written.contains('\n') {
             return None;
         }
-        self.report
-            .add(mistake::unquoted_hole(written, node.span, node.span));
+        self.say(mistake::unquoted_hole(written, node.span, node.span));
         let scalar = self.arena.alloc(Scalar {
             text: written,
             style: Style::Plain,
@@ -539,8 +544,10 @@ impl<'a, 'm> Reader<'a, 'm> {
             return Kind::Map(entries);
         }
         for (index, earlier) in &again {
-            self.report.add(duplicate_key(&own[*index], &own[*earlier]));
+            let (repeat, original) = (self.entries[first + index], self.entries[first + earlier]);
+            self.say(duplicate_key(&repeat, &original));
         }
+        let own = &self.entries[first..];
         let mut kept: Vec<Entry<'a>> = Vec::new();
         let mut seen: HashMap<&'a str, ()> = own
             .iter()
@@ -581,7 +588,7 @@ impl<'a, 'm> Reader<'a, 'm> {
             } else {
                 value
             };
-            self.report.add(
+            self.say(
                 Diagnostic::new(&codes::BAD_MERGE, at, "`<<` takes a map or a list of maps")
                     .help("anchor a map with `&name` and merge it with `<<: *name`"),
             );
