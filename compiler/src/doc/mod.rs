@@ -5,6 +5,7 @@
 
 pub mod fields;
 pub mod json;
+mod merge;
 mod mistake;
 pub mod node;
 pub mod scalar;
