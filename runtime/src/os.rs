@@ -26,6 +26,7 @@ pub fn missing_protections() -> &'static [&'static str] {
         &[
             "a process that leaves its group (setsid, double fork) is not found again",
             "the watchdog ends process groups only, not what carries the run marker",
+            "children started while hundreds run may get a raised limit of open descriptors",
         ]
     }
 }
@@ -224,17 +225,44 @@ impl DescriptorLimit {
         })
     }
 
-    /// Runs `start` under the limit this process was given, for the child to inherit: programs
+    /// Runs `start` so that the child it starts gets the limit this process was given: programs
     /// that use select(2), or close every possible descriptor, suffer from a raised one.
-    pub fn as_given<T>(&self, start: impl FnOnce() -> T) -> T {
+    /// `highest` is the highest descriptor that `start` hands over.
+    pub fn as_given(
+        &self,
+        highest: RawFd,
+        start: impl FnOnce() -> io::Result<std::process::Child>,
+    ) -> io::Result<std::process::Child> {
         if self.own == self.children {
             return start();
         }
-        let _ = rustix::process::setrlimit(Resource::Nofile, self.children);
+        // The C library refuses to hand over descriptors above the limit.
+        let allowed = self
+            .children
+            .current
+            .is_none_or(|most| (highest as u64) < most);
+        if allowed {
+            let _ = rustix::process::setrlimit(Resource::Nofile, self.children);
+        }
         let started = start();
-        let _ = rustix::process::setrlimit(Resource::Nofile, self.own);
+        if allowed {
+            let _ = rustix::process::setrlimit(Resource::Nofile, self.own);
+        } else if let Ok(child) = &started {
+            self.give(child.id());
+        }
         started
     }
+
+    /// Comes a moment after the start, but before a program can have started another.
+    #[cfg(target_os = "linux")]
+    fn give(&self, pid: u32) {
+        if let Some(pid) = ordinary(pid) {
+            let _ = rustix::process::prlimit(Some(pid), Resource::Nofile, self.children);
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn give(&self, _pid: u32) {}
 }
 
 // ---- signals received ---------------------------------------------------------------------
@@ -254,6 +282,7 @@ unsafe extern "C" {
     fn errno_place() -> *mut c_int;
 }
 
+const DEFAULT: usize = 0;
 const IGNORED: usize = 1;
 static SIGNAL_FD: AtomicI32 = AtomicI32::new(-1);
 static SIGNAL_PIPE: OnceLock<Option<(PipeReader, PipeWriter)>> = OnceLock::new();
@@ -293,6 +322,17 @@ fn watch(signal_number: Signal) {
     if before == IGNORED && signal_number != Signal::CHILD {
         // SAFETY: restores the disposition that was there.
         unsafe { signal(number, IGNORED) };
+    }
+}
+
+/// Who starts us may ignore CHLD, and then the kernel would throw the ends of children away.
+pub fn expect_children() {
+    let number = Signal::CHILD.as_raw();
+    // SAFETY: sets no handler.
+    let before = unsafe { signal(number, DEFAULT) };
+    if before != IGNORED {
+        // SAFETY: restores the disposition that was there.
+        unsafe { signal(number, before) };
     }
 }
 

@@ -93,6 +93,8 @@ pub struct Loop {
     buffer: Vec<u8>,
     next: u64,
     marker: Marker,
+    /// Orphans become our children, so that having none proves that nothing is left.
+    adopts: bool,
     launcher: launch::Launcher,
     wants_watchdog: bool,
     watchdog: Option<Watchdog>,
@@ -132,6 +134,7 @@ struct Child {
     captures: [Capture; 2],
     lines: Option<[Lines; 2]>,
     stdin: Option<Feed>,
+    stdin_unread: bool,
     ended: Option<Ended>,
     limit: Option<Duration>,
     grace: Duration,
@@ -168,7 +171,8 @@ fn token(id: u64, part: Part) -> u64 {
 impl Loop {
     pub fn new(setup: Setup) -> io::Result<Loop> {
         let mut poller = Poller::new(setup.portable)?;
-        os::become_subreaper();
+        os::expect_children();
+        let adopts = os::become_subreaper();
         let requests = setup.signals.then(os::watch_requests).flatten();
         let ends = poller
             .needs_child_signal()
@@ -186,6 +190,7 @@ impl Loop {
             buffer: vec![0; BUFFER],
             next: 0,
             marker: Marker::new(&setup.run),
+            adopts,
             launcher: launch::Launcher::new()?,
             wants_watchdog: setup.watchdog,
             watchdog: None,
@@ -230,6 +235,7 @@ impl Loop {
                 written: 0,
                 watched: false,
             }),
+            stdin_unread: false,
             ended: None,
             limit,
             grace: request.grace,
@@ -331,7 +337,7 @@ impl Loop {
         let now = Instant::now();
         let until = self
             .clock
-            .next()
+            .next_due()
             .map(|at| at.saturating_duration_since(now));
         let collect = match self.poller.needs_child_signal() {
             true => COLLECT_PORTABLE,
@@ -456,7 +462,10 @@ impl Loop {
                     return;
                 }
                 // A program may leave its input unread.
-                Err(_) => break,
+                Err(_) => {
+                    child.stdin_unread = true;
+                    break;
+                }
             }
         }
         self.poller.forget(token(id, Part::In));
@@ -669,6 +678,7 @@ impl Child {
             stderr_bytes: err.total(),
             stdout: out.into_kept(),
             stderr: err.into_kept(),
+            stdin_unread: self.stdin_unread || self.stdin.is_some(),
             warnings: self.warnings,
             error,
         }

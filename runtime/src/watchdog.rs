@@ -6,7 +6,7 @@
 //! Registering a child is a write into the table, so the watchdog is never woken before that.
 
 use std::fs::File;
-use std::io::{PipeWriter, Read as _};
+use std::io::{ErrorKind, PipeWriter, Read as _};
 use std::os::fd::AsFd as _;
 use std::os::unix::fs::FileExt as _;
 use std::os::unix::process::CommandExt as _;
@@ -34,11 +34,14 @@ pub fn maybe_run() {
 
 fn watch(run: &str) {
     let mut byte = [0];
-    // Nobody writes: this returns when the other end is closed, by whatever means.
-    while std::io::stdin()
-        .read(&mut byte)
-        .is_ok_and(|count| count > 0)
-    {}
+    // Nobody writes: this ends when the other end is closed, by whatever means.
+    loop {
+        match std::io::stdin().read(&mut byte) {
+            Ok(0) => break,
+            Err(error) if error.kind() != ErrorKind::Interrupted => break,
+            Ok(_) | Err(_) => {}
+        }
+    }
     let Ok(table) = std::io::stdout().as_fd().try_clone_to_owned() else {
         return;
     };

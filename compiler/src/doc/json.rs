@@ -3,9 +3,9 @@
 //! Tokens by logos, a small recursive descent above them. A mistake is said once, and reading goes
 //! on at the next comma or closing bracket of the same value.
 
-use super::MAX_DEPTH;
 use super::node::{Entry, Kind, Node, Scalar, Style, duplicate_key, repeated};
 use super::trace::{Segment, Trace, Tracer};
+use super::{MAX_DEPTH, MAX_FINDINGS};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Fix, Report};
 use crate::source::{SourceId, Span};
@@ -83,6 +83,7 @@ pub fn read<'a>(
         entries: Vec::new(),
         segments: Vec::new(),
         ended: false,
+        said: 0,
         report,
     };
     reader.advance();
@@ -118,6 +119,7 @@ struct Reader<'a, 'r> {
     segments: Vec<Segment>,
     /// The end of the text has been complained about.
     ended: bool,
+    said: usize,
     report: &'r mut Report,
 }
 
@@ -144,9 +146,15 @@ impl<'a> Reader<'a, '_> {
         )
     }
 
+    fn add(&mut self, found: Diagnostic) {
+        self.said += 1;
+        if self.said <= MAX_FINDINGS {
+            self.report.add(found);
+        }
+    }
+
     fn say(&mut self, span: Span, message: impl Into<String>, help: &str) {
-        self.report
-            .add(Diagnostic::new(&codes::JSON_SYNTAX, span, message).help(help));
+        self.add(Diagnostic::new(&codes::JSON_SYNTAX, span, message).help(help));
     }
 
     fn broken(&self, span: Span) -> Node<'a> {
@@ -157,7 +165,7 @@ impl<'a> Reader<'a, '_> {
         let span = self.here();
         match self.token {
             Some(Ok(Token::OpenMap | Token::OpenList)) if depth == MAX_DEPTH => {
-                self.report.add(
+                self.add(
                     Diagnostic::new(
                         &codes::TOO_DEEP,
                         span,
@@ -289,10 +297,11 @@ impl<'a> Reader<'a, '_> {
         }
         let span = self.close(Token::CloseMap, open, depth);
         let again = repeated(&self.entries[first..]);
-        let own = &self.entries[first..];
         for (index, earlier) in &again {
-            self.report.add(duplicate_key(&own[*index], &own[*earlier]));
+            let (repeat, original) = (self.entries[first + index], self.entries[first + earlier]);
+            self.add(duplicate_key(&repeat, &original));
         }
+        let own = &self.entries[first..];
         let entries = if again.is_empty() {
             self.arena.alloc_slice_copy(own)
         } else {
@@ -338,7 +347,7 @@ impl<'a> Reader<'a, '_> {
                 let comma = self.here();
                 self.advance();
                 if self.is(close) {
-                    self.report.add(
+                    self.add(
                         Diagnostic::new(
                             &codes::JSON_SYNTAX,
                             comma,
@@ -396,7 +405,7 @@ impl<'a> Reader<'a, '_> {
             "{" => ('{', '}'),
             _ => ('[', ']'),
         };
-        self.report.add(
+        self.add(
             Diagnostic::new(
                 &codes::JSON_SYNTAX,
                 open,
@@ -480,7 +489,7 @@ impl<'a> Reader<'a, '_> {
             Some(_) => found(format!("expected {expected}, found `{written}`"))
                 .help("look for a missing or extra comma, colon or bracket before this place"),
         };
-        self.report.add(diagnostic);
+        self.add(diagnostic);
     }
 }
 

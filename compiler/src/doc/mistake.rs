@@ -15,6 +15,8 @@ use std::ops::Range;
 pub(super) enum Mistake {
     Tab,
     UnclosedQuote,
+    /// A line of a quoted text that is not indented.
+    QuoteIndent,
     UnclosedBracket,
     Colon,
     Indentation,
@@ -35,6 +37,23 @@ pub(super) enum Mistake {
     Comment,
     TooDeep,
     Other(String),
+}
+
+/// Bytes to cover so that reading can go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Mask {
+    pub range: Range<usize>,
+    pub cover: Cover,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cover {
+    /// A mistake that has been reported; its text is taken as it is written.
+    Mistake,
+    /// A quoted scalar, to be read on its own.
+    Quoted,
+    /// A comment.
+    Blank,
 }
 
 /// Where it happened.
@@ -144,25 +163,69 @@ pub(super) fn unquoted_hole(written: &str, hole: Span, value: Span) -> Diagnosti
 }
 
 /// The finding, and the bytes to cover if reading can go on behind them.
-pub(super) fn explain(mistake: &Mistake, scene: &Scene<'_>) -> (Diagnostic, Option<Range<usize>>) {
+pub(super) fn explain(mistake: &Mistake, scene: &Scene<'_>) -> (Diagnostic, Option<Mask>) {
+    let mask = |range| {
+        Some(Mask {
+            range,
+            cover: Cover::Mistake,
+        })
+    };
     if let Some(value) = hole(mistake, scene) {
         let span = scene.span(value.clone());
-        return (
-            unquoted_hole(&scene.text[value.clone()], span, span),
-            Some(value),
-        );
+        let found = unquoted_hole(&scene.text[value.clone()], span, span);
+        return (found, mask(value));
     }
     if let Some((found, value)) = quotable(mistake, scene) {
-        return (found, Some(value));
+        return (found, mask(value));
     }
     (stuck(mistake, scene), None)
+}
+
+/// What is against the letter of YAML but means the same to every reader people use: lines of a
+/// quoted text that are not indented, and a comment right behind a quote or bracket.
+pub(super) fn lenient(mistake: &Mistake, scene: &Scene<'_>) -> Option<Mask> {
+    match mistake {
+        Mistake::QuoteIndent => {
+            let range = quoted_text(scene, opening_quote(scene))?;
+            Some(Mask {
+                range,
+                cover: Cover::Quoted,
+            })
+        }
+        Mistake::Comment if scene.text[scene.at..].starts_with('#') => {
+            let before = scene.text[..scene.at].chars().next_back()?;
+            matches!(before, '"' | '\'' | ']' | '}' | ',').then(|| Mask {
+                range: scene.at..scene.line(scene.at).end,
+                cover: Cover::Blank,
+            })
+        }
+        _ => None,
+    }
+}
+
+/// From a quote to the one that closes it, if that one plainly ends a value.
+fn quoted_text(scene: &Scene<'_>, open: usize) -> Option<Range<usize>> {
+    let text = scene.text.as_bytes();
+    let quote = *text.get(open)?;
+    let mut at = open + 1;
+    loop {
+        match *text.get(at)? {
+            b'\\' if quote == b'"' => at += 2,
+            byte if byte != quote => at += 1,
+            _ if quote == b'\'' && text.get(at + 1) == Some(&quote) => at += 2,
+            _ => break,
+        }
+    }
+    let rest = &scene.text[at + 1..scene.line(at).end];
+    let ends = rest.trim().is_empty() || rest.trim_start().starts_with('#');
+    ends.then_some(open..at + 1)
 }
 
 /// A value on one line that begins with a hole.
 fn hole(mistake: &Mistake, scene: &Scene<'_>) -> Option<Range<usize>> {
     if matches!(
         mistake,
-        Mistake::TooDeep | Mistake::Tab | Mistake::UnclosedQuote
+        Mistake::TooDeep | Mistake::Tab | Mistake::UnclosedQuote | Mistake::QuoteIndent
     ) {
         return None;
     }
@@ -235,7 +298,12 @@ fn stuck(mistake: &Mistake, scene: &Scene<'_>) -> Diagnostic {
     let here = scene.one(at);
     match mistake {
         Mistake::Tab => tab(scene),
-        Mistake::UnclosedQuote => {
+        Mistake::QuoteIndent if quoted_text(scene, opening_quote(scene)).is_some() => {
+            syntax(here, "a line of this quoted text is not indented")
+                .label(scene.one(opening_quote(scene)), "the text begins here")
+                .help("indent the lines of the text deeper than its field")
+        }
+        Mistake::UnclosedQuote | Mistake::QuoteIndent => {
             let open = opening_quote(scene);
             let quote = scene.text[open..].chars().next().unwrap_or('"');
             syntax(scene.one(open), format!("this `{quote}` is never closed")).help(format!(

@@ -5,6 +5,7 @@
 
 pub mod fields;
 pub mod json;
+mod merge;
 mod mistake;
 pub mod node;
 pub mod scalar;
@@ -23,6 +24,8 @@ pub const MAX_BYTES: usize = 1_000_000;
 pub const MAX_DEPTH: usize = 64;
 /// How many times its own size a file may grow to when its aliases are expanded.
 pub const MAX_EXPANSION: usize = 10;
+/// How much is said about one file that can hardly be read; nobody reads further.
+pub const MAX_FINDINGS: usize = 100;
 
 /// Bytes as text, and the offset of the first byte that is not UTF-8. Offsets of the text before
 /// that byte are those of the bytes; what follows holds replacement characters.

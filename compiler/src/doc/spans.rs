@@ -46,6 +46,8 @@ fn samples() -> Vec<(Style, &'static str)> {
             "a: \"\\0\\a\\b\\e\\f\\v\\r\\N\\_\\L\\P\\/ {{usre}}\"\n",
         ),
         (Style::Double, "a: \"x \\\n\n  y {{usre}}\"\n"),
+        (Style::Double, "a: \"one\n{{usre}} \\x41\"\n"),
+        (Style::Single, "s:\n  - a: 'one\n  ''{{usre}}'\n"),
         (Style::Literal, "a: |\n  echo {{usre}}\n"),
         (
             Style::Literal,

@@ -4,21 +4,22 @@
 //! depth and alias expansion, unquoted holes, and going on after a mistake that ends with its line.
 //! Nothing here knows what a recipe is.
 
-use super::mistake::{Mistake, Scene};
+use super::mistake::{Cover, Mask, Mistake, Scene};
 use super::node::{Entry, Kind, Node, Scalar, Style, duplicate_key, repeated};
 use super::trace::{Segment, Trace, Tracer};
-use super::{MAX_DEPTH, MAX_EXPANSION, mistake, quoted};
+use super::{MAX_DEPTH, MAX_EXPANSION, MAX_FINDINGS, merge, mistake, quoted};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Fix, Report};
 use crate::source::{SourceId, Span};
 use bumpalo::Bump;
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, StructureStyle, Tag};
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::ops::Range;
 
 /// How many mistakes are stepped over before reading stops at the next one.
-const MAX_MASKS: usize = 16;
+const MAX_MISTAKES: usize = 16;
+/// How many places are stepped over that other YAML readers take and this parser does not.
+const MAX_LENIENT: usize = 64;
 
 /// Reads one document. What is wrong goes to the report; what could be understood is given back,
 /// and nothing only if nothing could be.
@@ -32,36 +33,83 @@ pub fn read<'a>(
         return None;
     }
     let text: &'a str = arena.alloc_str(text);
-    let mut masked = text;
-    let mut masks: Vec<Range<usize>> = Vec::new();
     let before = report.findings.len();
+    let mut masks: Vec<Mask> = Vec::new();
+    let mut reader = Reader::new(arena, source, text, &[]);
+    let Some(error) = reader.run(text) else {
+        return reader.finish(before, report);
+    };
+    let Some(mask) = step_over(&error, &reader, report) else {
+        reader.stop();
+        return reader.finish(before, report);
+    };
+    masks.push(mask);
+    // Reading again with the mistake covered keeps every offset, and finds the mistakes behind it.
+    // The trees of these attempts are thrown away.
     loop {
-        let mut reader = Reader::new(arena, source, text, &masks);
-        let Some(error) = reader.run(masked) else {
-            return reader.finish(before, report);
+        let masked = cover(text, &masks);
+        let scratch = Bump::new();
+        let mut reader = Reader::new(&scratch, source, text, &masks);
+        let Some(error) = reader.run(&masked) else {
+            break;
         };
-        let scene = reader.scene(&error);
-        let (found, cover) = mistake::explain(&kind(&error), &scene);
-        let cover = cover.filter(|range| {
-            masks.len() < MAX_MASKS
-                && !range.is_empty()
-                && masks
-                    .iter()
-                    .all(|m| m.end <= range.start || range.end <= m.start)
-        });
-        report.add(found);
-        let Some(range) = cover else {
-            reader.stop();
-            return reader.finish(before, report);
+        let Some(mask) = step_over(&error, &reader, report) else {
+            break;
         };
-        // Reading again with letters over the mistake keeps every offset, and finds what follows.
-        let mut again = String::with_capacity(text.len());
-        again.push_str(&masked[..range.start]);
-        again.extend(std::iter::repeat_n('x', range.len()));
-        again.push_str(&masked[range.end..]);
-        masked = arena.alloc_str(&again);
-        masks.push(range);
+        masks.push(mask);
     }
+    let mut reader = Reader::new(arena, source, text, &masks);
+    if reader.run(arena.alloc_str(&cover(text, &masks))).is_some() {
+        reader.stop();
+    }
+    reader.finish(before, report)
+}
+
+/// Says what is wrong, if anything is, and how to read on behind it, if that is possible.
+fn step_over(error: &ScanError, reader: &Reader<'_, '_>, report: &mut Report) -> Option<Mask> {
+    let masks = reader.masks;
+    let fits = |mask: &Mask| {
+        let range = &mask.range;
+        let apart = |other: &Mask| other.range.end <= range.start || range.end <= other.range.start;
+        !range.is_empty() && masks.iter().all(apart)
+    };
+    let count = |lenient: bool| {
+        let of_a_kind = |mask: &&Mask| (mask.cover != Cover::Mistake) == lenient;
+        masks.iter().filter(of_a_kind).count()
+    };
+    let mistake = kind(error);
+    let scene = reader.scene(error);
+    if count(true) < MAX_LENIENT
+        && let Some(mask) = mistake::lenient(&mistake, &scene).filter(fits)
+    {
+        return Some(mask);
+    }
+    let (found, mask) = mistake::explain(&mistake, &scene);
+    report.add(found);
+    mask.filter(|mask| count(false) < MAX_MISTAKES && fits(mask))
+}
+
+/// The text with letters or blanks over what cannot be read; every offset stays.
+fn cover(text: &str, masks: &[Mask]) -> String {
+    let mut bytes = text.as_bytes().to_vec();
+    for mask in masks {
+        let letter = if mask.cover == Cover::Blank {
+            b' '
+        } else {
+            b'x'
+        };
+        bytes[mask.range.clone()].fill(letter);
+    }
+    // Masks lie on character boundaries, so nothing is lost here.
+    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
+}
+
+/// The text of a quoted scalar on its own, where no indentation is asked of it.
+fn unquote(written: &str) -> Option<String> {
+    Parser::new_from_str(written).find_map(|event| match event {
+        Ok((Event::Scalar(text, ..), _)) => Some(text.into_owned()),
+        _ => None,
+    })
 }
 
 /// A list or map that is not finished.
@@ -91,7 +139,7 @@ struct Reader<'a, 'm> {
     arena: &'a Bump,
     source: SourceId,
     text: &'a str,
-    masks: &'m [Range<usize>],
+    masks: &'m [Mask],
     frames: Vec<Frame<'a>>,
     nodes: Vec<Node<'a>>,
     entries: Vec<Entry<'a>>,
@@ -109,12 +157,7 @@ struct Reader<'a, 'm> {
 }
 
 impl<'a, 'm> Reader<'a, 'm> {
-    fn new(
-        arena: &'a Bump,
-        source: SourceId,
-        text: &'a str,
-        masks: &'m [Range<usize>],
-    ) -> Reader<'a, 'm> {
+    fn new(arena: &'a Bump, source: SourceId, text: &'a str, masks: &'m [Mask]) -> Reader<'a, 'm> {
         Reader {
             arena,
             source,
@@ -136,7 +179,7 @@ impl<'a, 'm> Reader<'a, 'm> {
     }
 
     /// Takes in the events of the first document, up to an error of syntax.
-    fn run(&mut self, masked: &'a str) -> Option<ScanError> {
+    fn run(&mut self, masked: &str) -> Option<ScanError> {
         let options = granit_parser::options! {
             emit_comments: false,
             emit_unresolved_aliases: true,
@@ -153,7 +196,7 @@ impl<'a, 'm> Reader<'a, 'm> {
                 Event::DocumentStart(..) => {
                     self.documents += 1;
                     if self.documents == 2 {
-                        self.report.add(
+                        self.say(
                             Diagnostic::new(
                                 &codes::SEVERAL_DOCUMENTS,
                                 self.span(range),
@@ -221,6 +264,12 @@ impl<'a, 'm> Reader<'a, 'm> {
         Span::new(self.source, range.start, range.end)
     }
 
+    fn say(&mut self, found: Diagnostic) {
+        if self.report.findings.len() < MAX_FINDINGS {
+            self.report.add(found);
+        }
+    }
+
     fn clamp(&self, range: Range<usize>) -> Range<usize> {
         let end = self
             .text
@@ -261,7 +310,7 @@ impl<'a, 'm> Reader<'a, 'm> {
     }
 
     fn too_deep(&mut self, at: Range<usize>) {
-        self.report.add(
+        self.say(
             Diagnostic::new(
                 &codes::TOO_DEEP,
                 self.span(at),
@@ -320,7 +369,7 @@ impl<'a, 'm> Reader<'a, 'm> {
         let written = node.alias.unwrap_or(node.span);
         frame.end = frame.end.max(written.end as usize);
         // What is merged does not lie below this map but becomes part of it.
-        let inside = frame.key.as_ref().is_some_and(is_merge) as usize;
+        let inside = frame.key.as_ref().is_some_and(merge::is_merge) as usize;
         frame.height = frame.height.max(height.saturating_sub(inside));
         if !frame.map {
             self.nodes.push(node);
@@ -333,7 +382,7 @@ impl<'a, 'm> Reader<'a, 'm> {
 
     fn scalar(
         &mut self,
-        decoded: Cow<'a, str>,
+        decoded: Cow<'_, str>,
         style: ScalarStyle,
         anchor: usize,
         tag: Option<&Tag>,
@@ -348,8 +397,16 @@ impl<'a, 'm> Reader<'a, 'm> {
         };
         self.last = range.clone();
         let mut range = range;
+        let mut style = style;
         let mut text: &'a str = match decoded {
-            Cow::Borrowed(text) => text,
+            // Borrowed text stands in the source as it is, and there it lives longer.
+            Cow::Borrowed(text) => match self.text.get(range.clone()).unwrap_or("") {
+                raw if raw == text => raw,
+                raw => match raw.get(1..raw.len().max(2) - 1) {
+                    Some(inner) if inner == text => inner,
+                    _ => self.arena.alloc_str(text),
+                },
+            },
             Cow::Owned(text) => self.arena.alloc_str(&text),
         };
         let block = matches!(style, Style::Literal | Style::Folded);
@@ -365,15 +422,27 @@ impl<'a, 'm> Reader<'a, 'm> {
                 range = range.start + 1..range.start + 1;
             }
         }
-        if let Some(mask) = self.masks.iter().find(|mask| mask.start == range.start) {
-            let written = &self.text[mask.clone()];
-            if range.end <= mask.end {
-                text = written;
-                trace = Some(Trace::Straight(mask.start as u32));
-            } else {
-                let rest = text.get(mask.len()..).unwrap_or("");
-                text = self.arena.alloc_str(&format!("{written}{rest}"));
-                trace = Some(Trace::Whole);
+        let starts = |mask: &&Mask| mask.range.start == range.start;
+        if let Some(mask) = self.masks.iter().find(starts) {
+            let written = &self.text[mask.range.clone()];
+            match mask.cover {
+                Cover::Quoted => {
+                    style = if written.starts_with('"') {
+                        Style::Double
+                    } else {
+                        Style::Single
+                    };
+                    text = self.arena.alloc_str(&unquote(written).unwrap_or_default());
+                }
+                _ if range.end <= mask.range.end => {
+                    text = written;
+                    trace = Some(Trace::Straight(range.start as u32));
+                }
+                _ => {
+                    let rest = text.get(mask.range.len()..).unwrap_or("");
+                    text = self.arena.alloc_str(&format!("{written}{rest}"));
+                    trace = Some(Trace::Whole);
+                }
             }
         }
         let trace = trace.unwrap_or_else(|| self.trace(text, style, range.clone()));
@@ -445,7 +514,7 @@ impl<'a, 'm> Reader<'a, 'm> {
         let span = self.span(range.clone());
         let Some(target) = self.anchors.get(id).copied().flatten() else {
             let name = &self.text[range.clone()];
-            self.report.add(
+            self.say(
                 Diagnostic::new(
                     &codes::YAML_SYNTAX,
                     span,
@@ -456,7 +525,7 @@ impl<'a, 'm> Reader<'a, 'm> {
             return self.broken(range);
         };
         let key = self.frames.last().and_then(|frame| frame.key.as_ref());
-        let inside = key.is_some_and(is_merge) as usize;
+        let inside = key.is_some_and(merge::is_merge) as usize;
         if self.frames.len() + target.height - inside.min(target.height) > MAX_DEPTH {
             if !std::mem::replace(&mut self.depth_said, true) {
                 self.too_deep(range.clone());
@@ -465,7 +534,7 @@ impl<'a, 'm> Reader<'a, 'm> {
         }
         if self.total + target.weight > self.text.len() * MAX_EXPANSION {
             if !std::mem::replace(&mut self.expansion_said, true) {
-                self.report.add(
+                self.say(
                     Diagnostic::new(
                         &codes::ALIAS_EXPANSION,
                         span,
@@ -493,7 +562,7 @@ impl<'a, 'm> Reader<'a, 'm> {
             format!("nothing above is anchored as `&{name}`"),
         );
         let written = quoted(&self.text[range.clone()]);
-        self.report.add(
+        self.say(
             found
                 .help("write the anchor before its alias, or quote the value if `*` is part of it")
                 .fix(Fix::unsafe_(
@@ -517,8 +586,7 @@ impl<'a, 'm> Reader<'a, 'm> {
         if !adjacent || inner.alias.is_some() || written.contains('\n') {
             return None;
         }
-        self.report
-            .add(mistake::unquoted_hole(written, node.span, node.span));
+        self.say(mistake::unquoted_hole(written, node.span, node.span));
         let scalar = self.arena.alloc(Scalar {
             text: written,
             style: Style::Plain,
@@ -531,7 +599,7 @@ impl<'a, 'm> Reader<'a, 'm> {
     /// The entries of a finished map: duplicates reported, `<<` applied.
     fn close_map(&mut self, first: usize, span: Span) -> Kind<'a> {
         let own = &self.entries[first..];
-        let merges = own.iter().any(|entry| is_merge(&entry.key));
+        let merges = own.iter().any(|entry| merge::is_merge(&entry.key));
         let again = repeated(own);
         if !merges && again.is_empty() {
             let entries = self.arena.alloc_slice_copy(own);
@@ -539,52 +607,18 @@ impl<'a, 'm> Reader<'a, 'm> {
             return Kind::Map(entries);
         }
         for (index, earlier) in &again {
-            self.report.add(duplicate_key(&own[*index], &own[*earlier]));
+            let (repeat, original) = (self.entries[first + index], self.entries[first + earlier]);
+            self.say(duplicate_key(&repeat, &original));
         }
-        let mut kept: Vec<Entry<'a>> = Vec::new();
-        let mut seen: HashMap<&'a str, ()> = own
-            .iter()
-            .filter_map(|entry| Some((entry.name()?, ())))
-            .collect();
-        let mut bad: Vec<Span> = Vec::new();
-        for entry in own.iter().filter(|entry| is_merge(&entry.key)) {
-            let maps: &[Node<'a>] = match entry.value.kind {
-                Kind::List(maps) => maps,
-                _ => std::slice::from_ref(&entry.value),
-            };
-            for map in maps {
-                match map.kind {
-                    Kind::Map(entries) => {
-                        for entry in entries {
-                            if entry
-                                .name()
-                                .is_none_or(|name| seen.insert(name, ()).is_none())
-                            {
-                                kept.push(*entry);
-                            }
-                        }
-                    }
-                    Kind::Broken => {}
-                    _ => bad.push(map.alias.unwrap_or(map.span)),
-                }
-            }
-        }
-        let repeats = |index: usize| again.binary_search_by_key(&index, |pair| pair.0).is_ok();
-        for (index, entry) in own.iter().enumerate() {
-            if !is_merge(&entry.key) && !repeats(index) {
-                kept.push(*entry);
-            }
-        }
+        let own = &self.entries[first..];
+        let (kept, bad) = merge::apply(own, &again);
         for value in bad {
             let at = if value.start == value.end {
                 span
             } else {
                 value
             };
-            self.report.add(
-                Diagnostic::new(&codes::BAD_MERGE, at, "`<<` takes a map or a list of maps")
-                    .help("anchor a map with `&name` and merge it with `<<: *name`"),
-            );
+            self.say(merge::refuse(at));
         }
         self.entries.truncate(first);
         Kind::Map(self.arena.alloc_slice_copy(&kept))
@@ -604,11 +638,6 @@ impl<'a, 'm> Reader<'a, 'm> {
     }
 }
 
-fn is_merge(key: &Node<'_>) -> bool {
-    key.scalar()
-        .is_some_and(|key| key.text == "<<" && key.style == Style::Plain && key.tag.is_none())
-}
-
 fn tag_name(tag: &Tag) -> String {
     match tag.core_suffix() {
         Some(name) => format!("!!{name}"),
@@ -622,12 +651,10 @@ fn kind(error: &ScanError) -> Mistake {
     match error.kind() {
         E::TabNotAllowed
         | E::TabInBlockIndentation
-        | E::TabInIndentation
         | E::TabAtBlockScalarStart
         | E::TabInPlainScalar => Mistake::Tab,
-        E::UnclosedQuotedScalar
-        | E::InvalidQuotedScalarIndent
-        | E::DocumentIndicatorInQuotedScalar => Mistake::UnclosedQuote,
+        E::UnclosedQuotedScalar | E::DocumentIndicatorInQuotedScalar => Mistake::UnclosedQuote,
+        E::InvalidQuotedScalarIndent | E::TabInIndentation => Mistake::QuoteIndent,
         E::UnclosedFlowCollection { .. }
         | E::UnexpectedEofFlowSequence
         | E::UnexpectedEofFlowMapping

@@ -17,7 +17,8 @@ pub(super) struct Pending {
     mark: Vec<u8>,
     /// Where the mark stands after `<<`, with its quotes.
     word: Range<usize>,
-    /// The substitution it began in has ended before its body came.
+    /// The substitution it began in has ended before its body came, or its mark is continued on
+    /// a second line: it can be read, but not rewritten.
     pub carried: bool,
 }
 
@@ -53,6 +54,7 @@ impl Scan<'_, '_, '_> {
         let start = self.pos;
         let mut mark = Vec::new();
         let mut quoted = false;
+        let mut continued = false;
         while let Some(byte) = self.peek() {
             match byte {
                 b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'<' | b'>' | b'(' | b')' => break,
@@ -66,15 +68,16 @@ impl Scan<'_, '_, '_> {
                     self.skip(1);
                     self.quoted_mark(byte, &mut mark);
                 }
+                b'\\' if self.peek_at(1) == Some(b'\n') => {
+                    // A mark on two lines cannot be replaced without losing a line.
+                    continued = true;
+                    self.skip(2);
+                }
                 b'\\' => {
                     quoted = true;
                     self.skip(1);
-                    if let Some(next) = self.peek() {
-                        if next != b'\n' {
-                            mark.push(next);
-                        }
-                        self.skip(1);
-                    }
+                    mark.extend(self.peek());
+                    self.skip(1);
                 }
                 b'$' | b'`' if matches!(self.peek_at(1), Some(b'\'' | b'"' | b'(' | b'{')) => {
                     self.lose(Refusal::Lost);
@@ -95,7 +98,7 @@ impl Scan<'_, '_, '_> {
             quoted,
             mark,
             word: self.row.get(start).map_or(end, |unit| unit.at)..end,
-            carried: false,
+            carried: continued,
         });
         here
     }

@@ -152,7 +152,8 @@ fn well_placed(text: &str, holes: &[HoleAt]) -> bool {
 }
 
 /// What replaces a hole.
-fn form(hole: usize, at: &HoleAt, position: &Position) -> Option<Piece> {
+fn form(hole: usize, at: &HoleAt, position: &Position, next: Option<u8>) -> Option<Piece> {
+    let glued = next.is_some_and(|byte| byte == b'_' || byte.is_ascii_alphanumeric());
     let name = match position.reach {
         Use::Unused | Use::Refused => return None,
         Use::Paste => return Some(Piece::Paste(hole)),
@@ -162,6 +163,8 @@ fn form(hole: usize, at: &HoleAt, position: &Position) -> Option<Piece> {
     };
     Some(Piece::Text(match position.quote {
         Quote::Bare => format!("\"${name}\""),
+        // Inside backticks inside double quotes bash can lose its way at a brace.
+        Quote::Double | Quote::Heredoc if position.backticks > 0 && !glued => format!("${name}"),
         Quote::Double | Quote::Heredoc | Quote::Arithmetic => format!("${{{name}}}"),
         Quote::Single => format!("'\"${name}\"'"),
         Quote::AnsiC => format!("'\"${name}\"$'"),
@@ -238,7 +241,12 @@ fn assemble(
                 pieces.push(Piece::Delimiter(heredoc));
                 open.push_str(quote);
             }
-            Change::Hole(hole) => match form(hole, &holes[hole], &positions[hole]) {
+            Change::Hole(hole) => match form(
+                hole,
+                &holes[hole],
+                &positions[hole],
+                text.as_bytes().get(end).copied(),
+            ) {
                 Some(Piece::Text(form)) => open.push_str(&form),
                 Some(piece) => {
                     close(&mut open, &mut pieces);

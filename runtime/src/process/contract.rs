@@ -28,6 +28,7 @@ pub struct Request {
     pub timeout: Option<Duration>,
     /// Between TERM and KILL.
     pub grace: Duration,
+    /// Bytes kept. Whoever redacts before cutting asks for its look-ahead window on top.
     pub stdout_limit: usize,
     pub stderr_limit: usize,
     /// Report lines as they come, besides keeping them.
@@ -90,6 +91,8 @@ pub struct Outcome {
     pub stderr_truncated: bool,
     pub stdout_bytes: u64,
     pub stderr_bytes: u64,
+    /// The program closed its input, or ended, before it had taken all of it.
+    pub stdin_unread: bool,
     pub warnings: Vec<String>,
     pub error: Option<ExecError>,
 }

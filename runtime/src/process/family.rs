@@ -189,15 +189,12 @@ impl Loop {
             watchdog.end();
         }
         let groups: Vec<u32> = self.left.drain(..).map(|(group, _)| group).collect();
-        if !collect() {
-            return 0;
-        }
         if !cfg!(target_os = "linux") {
             return end_groups(groups);
         }
-        let (run, own) = (self.marker.run(), std::process::id());
+        let (run, own, adopts) = (self.marker.run(), std::process::id(), self.adopts);
         end_all(POLITE, || {
-            if !collect() {
+            if !collect() && adopts {
                 return Vec::new();
             }
             let known: FxHashSet<u32> = known().keys().copied().collect();
@@ -220,7 +217,7 @@ impl Loop {
     pub(super) fn end_strays_of(&mut self, id: u64) {
         self.suspects.push(id);
         let stopping = |child: &super::Child| child.timed_out || child.cancelled;
-        if self.children.values().any(stopping) || !collect() {
+        if self.children.values().any(stopping) || (!collect() && self.adopts) {
             return;
         }
         let suspects = std::mem::take(&mut self.suspects);

@@ -109,14 +109,18 @@ impl Launcher {
         // All descriptors are made here, and not by `Command`, which runs under the lower limit.
         let (stdout, child_stdout) = io::pipe()?;
         let (stderr, child_stderr) = io::pipe()?;
+        let mut highest = child_stdout.as_raw_fd().max(child_stderr.as_raw_fd());
         let stdin = match fed {
             true => {
                 let (child_stdin, stdin) = io::pipe()?;
+                highest = highest.max(child_stdin.as_raw_fd());
                 command.stdin(Stdio::from(child_stdin));
                 Some(stdin)
             }
             false => {
-                command.stdin(Stdio::from(self.null.try_clone()?));
+                let null = self.null.try_clone()?;
+                highest = highest.max(null.as_raw_fd());
+                command.stdin(Stdio::from(null));
                 None
             }
         };
@@ -128,7 +132,7 @@ impl Launcher {
             if let Some(file) = &parcel.file {
                 os::set_inherited(file, true)?;
             }
-            let started = self.limit.as_given(|| command.spawn());
+            let started = self.limit.as_given(highest, || command.spawn());
             if let Some(file) = &parcel.file {
                 // It is closed in a moment; this is for programs started by others until then.
                 let _ = os::set_inherited(file, false);
