@@ -1,1 +1,72 @@
+//! The command line. Thin: each command reads its arguments, calls the crates and prints.
+//!
+//! Data goes to `out`, everything else to `err`. Exit codes are documented in `spec/cli.md`.
 #![forbid(unsafe_code)]
+
+mod build;
+mod check;
+mod cli;
+mod disasm;
+mod disk;
+mod eval;
+mod explain;
+mod plan;
+mod results;
+mod run;
+mod values;
+
+use clap::Parser;
+use std::ffi::OsString;
+use std::io::{self, Write};
+
+/// Nothing is wrong.
+pub const OK: u8 = 0;
+/// There are findings, or the run failed.
+pub const FAILED: u8 = 1;
+/// Wrong usage, unreadable input, or a file that does not compile.
+pub const USAGE: u8 = 2;
+/// There is no such recipe.
+pub const NO_RECIPE: u8 = 3;
+
+/// Where a command writes.
+pub struct Streams<'a> {
+    pub out: &'a mut dyn Write,
+    pub err: &'a mut dyn Write,
+}
+
+/// Runs a command line to its exit code.
+pub fn run(
+    args: impl IntoIterator<Item = OsString>,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> u8 {
+    let cli = match cli::Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are answers; the rest is wrong usage. clap knows the streams.
+            let code = if error.use_stderr() { USAGE } else { OK };
+            return if error.print().is_err() { FAILED } else { code };
+        }
+    };
+    let mut streams = Streams { out, err };
+    let global = &cli.global;
+    let done = match &cli.command {
+        cli::Command::Check(args) => check::check(args, global, &mut streams),
+        cli::Command::Build(args) => build::build(args, global, &mut streams),
+        cli::Command::Run(args) => run::run(args, global, &mut streams),
+        cli::Command::Eval(args) => eval::eval(args, global, &mut streams),
+        cli::Command::Disasm(args) => disasm::disasm(args, global, &mut streams),
+        cli::Command::Explain(args) => explain::explain(args, &mut streams),
+        cli::Command::Completions(args) => cli::completions(args, &mut streams),
+    };
+    let done = done.and_then(|code| streams.out.flush().map(|()| code));
+    match done {
+        Ok(code) => code,
+        // Whoever reads our output has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => 141,
+        Err(error) => {
+            let _ = writeln!(streams.err, "rrc: {error}");
+            USAGE
+        }
+    }
+}

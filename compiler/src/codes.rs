@@ -90,6 +90,8 @@ codes! {
     BAD_PLAN "RRC0701" "bad-plan" Error "a plan file is damaged or was not made by rrc";
     FOREIGN_PLAN "RRC0702" "foreign-plan" Error "a plan file was made by another version of rrc";
     UNSOUND_PLAN "RRC0703" "unsound-plan" Error "a plan file holds code that does not verify";
+
+    EVALUATION_FAILED "RRC0801" "evaluation-failed" Error "a condition fails for the values it is given";
 }
 
 /// A code by its number (`RRC0201`) or its name (`undefined-variable`), in any case.

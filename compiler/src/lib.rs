@@ -27,10 +27,11 @@ pub mod emit;
 pub mod report;
 
 use diagnostic::Report;
+use dialect::Dialect;
 use dialect::choose::Choice;
 use ir::Program;
 use rrc_vm::plan::Plan;
-use source::Sources;
+use source::{Source, Sources};
 use world::World;
 
 pub use load::Options;
@@ -38,7 +39,6 @@ pub use load::Options;
 /// Everything that was understood about a file, and everything that is wrong with it.
 #[derive(Debug)]
 pub struct Checked {
-    pub sources: Sources,
     pub program: Program,
     pub report: Report,
     pub choice: Option<Choice>,
@@ -46,15 +46,13 @@ pub struct Checked {
     pub readable: bool,
 }
 
-/// Finds what can be found without running.
-pub fn check(world: &dyn World, main: &str, options: Options) -> Checked {
-    let mut sources = Sources::default();
+/// Finds what can be found without running. What is read is added to `sources`.
+pub fn check(world: &dyn World, main: &str, options: Options, sources: &mut Sources) -> Checked {
     let mut report = Report::default();
-    let loaded = load::load(world, main, options, &mut sources, &mut report);
+    let loaded = load::load(world, main, options, sources, &mut report);
     resolve::resolve(&loaded.program, &mut report);
     report.settle();
     Checked {
-        sources,
         program: loaded.program,
         report,
         choice: loaded.choice,
@@ -63,9 +61,29 @@ pub fn check(world: &dyn World, main: &str, options: Options) -> Checked {
 }
 
 /// A plan from what was checked; none if an error stands against it.
-pub fn build(checked: &Checked, hash: impl Fn(&str) -> [u8; 32]) -> Option<Plan> {
+pub fn build(
+    checked: &Checked,
+    sources: &Sources,
+    hash: impl Fn(&str) -> [u8; 32],
+) -> Option<Plan> {
     if checked.report.has_errors() || checked.program.units.is_empty() {
         return None;
     }
-    Some(emit::emit(&checked.program, &emit::origins(&checked.sources, hash)))
+    Some(emit::emit(&checked.program, &emit::origins(sources, hash)))
+}
+
+/// A plan that evaluates one condition; none if it cannot be read, which the report says.
+pub fn expression(
+    text: &str,
+    dialect: &'static Dialect,
+    names: &[&str],
+    as_truth: bool,
+    sources: &mut Sources,
+    report: &mut Report,
+) -> Option<Plan> {
+    let source = sources.add(Source::new("<expression>", text));
+    let unit = dialect::lower_expression(text, source, dialect, names, as_truth, report)?;
+    resolve::resolve_expression(&unit.0, &unit.1, report);
+    report.settle();
+    (!report.has_errors()).then(|| emit::emit_expression(&unit.0, &unit.1))
 }

@@ -20,6 +20,11 @@ pub fn resolve(program: &Program, report: &mut Report) {
     }
 }
 
+/// The same for one expression that stands in a unit without steps.
+pub fn resolve_expression(unit: &Unit, expr: &Expr, report: &mut Report) {
+    Scope::new(unit).reads(expr, report);
+}
+
 /// What is known at one point of a unit.
 struct Scope<'a> {
     /// How often a name is visible: it may be set at several levels.

@@ -6,9 +6,9 @@ use super::literal::literal;
 use super::text::Lower;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Fix, Report};
-use crate::doc::Node as Doc;
-use crate::doc::shape::{Fields, name_span};
-use crate::ir::{Input, Literal, RunLimits, Step, Unit, visit};
+use crate::doc::{Node as Doc, Text as Written};
+use crate::doc::fields::{Fields, name_span};
+use crate::ir::{Expr, ExprKind, Guard, Input, Literal, RunLimits, Step, Unit, visit};
 use crate::source::{SourceId, Span};
 use rustc_hash::FxHashMap;
 
@@ -57,6 +57,39 @@ pub fn lower(
     Some(unit)
 }
 
+/// One condition over variables that are given from outside, and a unit for it to stand in.
+pub fn lower_expression(
+    text: &str,
+    source: SourceId,
+    dialect: &'static Dialect,
+    names: &[&str],
+    as_truth: bool,
+    report: &mut Report,
+) -> Option<(Unit, Expr)> {
+    let mut lower = Lower { dialect, report, raw: false, facts: Vec::new() };
+    let written = Written::plain(text, Span::new(source, 0, text.len()));
+    let Guard { expr, truth } = lower.condition(written)?;
+    let expr = match as_truth {
+        true => Expr { span: expr.span, kind: ExprKind::Truth { of: Box::new(expr), truth } },
+        false => expr,
+    };
+    let given = |name: &&str| Input {
+        name: (*name).to_string(),
+        span: Span::top(source),
+        default: Literal::Null,
+    };
+    let unit = Unit {
+        source,
+        name: "<expression>".to_string(),
+        dialect: dialect.name,
+        inputs: names.iter().map(given).collect(),
+        reserved: &[],
+        limits: dialect.limits,
+        steps: Vec::new(),
+    };
+    Some((unit, expr))
+}
+
 impl Lower<'_> {
     fn report_choice(&mut self, fields: &Fields<'_>) -> Option<&'static str> {
         fields.choice("schedule", self.report);
@@ -90,7 +123,7 @@ impl Lower<'_> {
         name.map(|name| name.text().to_string()).unwrap_or_default()
     }
 
-    fn version(&mut self, version: crate::doc::Text<'_>) {
+    fn version(&mut self, version: Written<'_>) {
         let text = version.text();
         let parts: Vec<&str> = text.split('.').collect();
         let number = |part: &&str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());

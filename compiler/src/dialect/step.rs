@@ -8,7 +8,7 @@ use super::literal::literal;
 use super::text::Lower;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Fix};
-use crate::doc::shape::{Fields, name_span, text_of, wrong_type};
+use crate::doc::fields::{Fields, name_span, text_of, wrong_type};
 use crate::doc::{Kind, Node as Doc, Plain, resolve};
 use crate::ir::{
     Action, Agent, Attempts, Bind, Call, Each, Exec, Expr, ExprKind, Growth, Guard, Literal, Node,

@@ -16,13 +16,13 @@ use rrc_vm::isa::{Instr, Kind};
 use rrc_vm::plan::{Input, Limits, Plan, SourceInfo};
 use step::Exits;
 
-/// A text may not have more values in it than the machine can count; longer ones are grouped.
-pub const MOST_ARGUMENTS: usize = 200;
-
 /// Fuel of a plan: enough for every loop that the limits of a recipe allow, and still an end.
 const FUEL: u64 = 20_000_000_000;
 /// Bytes that the values of a run may take.
 const MEMORY: u64 = 4 << 30;
+
+/// The variable that says which run this is.
+pub const SESSION: &str = "session";
 
 /// Writes the code of one program.
 struct Emitter<'a> {
@@ -60,7 +60,7 @@ pub fn emit(program: &Program, origins: &[Origin]) -> Plan {
     w.push(Instr::Take { local: expr::SCOPE });
     w.push(Instr::Return {});
     emitter.finished.push((0, w));
-    let inputs = root
+    let mut inputs: Vec<Input> = root
         .inputs
         .iter()
         .map(|input| Input {
@@ -68,6 +68,10 @@ pub fn emit(program: &Program, origins: &[Origin]) -> Plan {
             default: Some(emitter.tables.literal(&input.default)),
         })
         .collect();
+    // What the runner knows and the recipe cannot: it has no default, so the runner gives it.
+    if root.reserved.contains(&SESSION) {
+        inputs.push(Input { name: emitter.tables.text(SESSION), default: None });
+    }
     emitter.plan(inputs, origins)
 }
 

@@ -1,0 +1,169 @@
+//! Between the machine's values and the runtime's requests and outcomes.
+
+use crate::process::{ErrorKind, Outcome, Request, Script};
+use rrc_vm::fault::{Failure, FailureKind};
+use rrc_vm::text::render;
+use rrc_vm::value::{Map, Value};
+use std::path::Path;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// The arguments of a call, by name.
+pub struct Args(pub Vec<(&'static str, Value)>);
+
+impl Args {
+    pub fn get(&self, name: &str) -> &Value {
+        self.0.iter().find(|(known, _)| *known == name).map_or(&Value::Null, |(_, value)| value)
+    }
+
+    fn text(&self, name: &str) -> Option<String> {
+        match self.get(name) {
+            Value::Null => None,
+            value => Some(render(value).to_string()),
+        }
+    }
+
+    fn pairs(&self, name: &str) -> Vec<(String, String)> {
+        match self.get(name) {
+            Value::Map(map) => map
+                .iter()
+                .map(|(name, value)| (name.to_string(), render(value).to_string()))
+                .collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    pub fn int(&self, name: &str) -> Option<i64> {
+        match self.get(name) {
+            Value::Int(value) => Some(*value),
+            _ => None,
+        }
+    }
+}
+
+/// What to run for an `exec` call. `here` is where a relative directory starts.
+pub fn request(args: &Args, here: &Path) -> Request {
+    let shell = args.text("shell").unwrap_or_else(|| "/bin/bash".to_string());
+    let mut request = Request::new(shell);
+    request.script = Some(Script {
+        text: args.text("script").unwrap_or_default(),
+        ..Script::default()
+    });
+    request.vars = args.pairs("vars");
+    request.ambient = args.pairs("ambient");
+    request.env = args.pairs("env");
+    request.cwd = match args.text("cwd") {
+        Some(cwd) if !cwd.is_empty() => here.join(cwd),
+        _ => here.to_path_buf(),
+    };
+    request.stdin = args.text("stdin").map(String::into_bytes);
+    request.timeout = args
+        .int("timeout_ms")
+        .filter(|ms| *ms > 0)
+        .map(|ms| Duration::from_millis(ms.unsigned_abs()));
+    if let Some(limit) = args.int("limit") {
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        request.stdout_limit = limit;
+        request.stderr_limit = limit;
+    }
+    request.stream = matches!(args.get("stream"), Value::Bool(true));
+    request
+}
+
+/// How a process ended, as the machine wants to know it.
+pub fn reply(outcome: Outcome) -> Value {
+    let mut map = Map::default();
+    let mut put = |name: &str, value: Value| {
+        map.insert(Rc::from(name), value);
+    };
+    let exit_code = exit_code(&outcome);
+    put("exit_code", exit_code.map_or(Value::Null, Value::Int));
+    put("stdout_truncated", Value::Bool(outcome.stdout_truncated));
+    put("stderr_truncated", Value::Bool(outcome.stderr_truncated));
+    put("stdout_bytes", Value::Int(i64::try_from(outcome.stdout_bytes).unwrap_or(i64::MAX)));
+    put("stderr_bytes", Value::Int(i64::try_from(outcome.stderr_bytes).unwrap_or(i64::MAX)));
+    put("timed_out", Value::Bool(outcome.timed_out));
+    let launched = outcome.exit_code.is_some() || outcome.signal.is_some() || outcome.timed_out;
+    let stderr = String::from_utf8_lossy(&outcome.stderr).into_owned();
+    if launched {
+        put("stdout", Value::text(String::from_utf8_lossy(&outcome.stdout).into_owned()));
+        put("stderr", Value::text(stderr.as_str()));
+    }
+    if !outcome.warnings.is_empty() {
+        put(
+            "warnings",
+            Value::list(outcome.warnings.iter().map(|text| Value::text(text.as_str())).collect()),
+        );
+    }
+    let Some(error) = outcome.error else { return Value::map(map) };
+    let kind = failure_kind(error.kind);
+    let mut message = match error.kind {
+        ErrorKind::NonzeroExit => {
+            format!("the command exited with code {}", exit_code.unwrap_or_default())
+        }
+        ErrorKind::Signaled => {
+            format!("the command was ended by signal {}", outcome.signal.unwrap_or_default())
+        }
+        ErrorKind::Timeout => "the command took longer than allowed".to_string(),
+        _ if error.detail.is_empty() => error.message.to_string(),
+        _ => format!("{}: {}", error.message, error.detail),
+    };
+    let said = stderr.trim_end();
+    if launched && !said.is_empty() {
+        message.push('\n');
+        message.push_str(last_lines(said));
+    }
+    put("error", Value::text(error.kind.word()));
+    put("detail", Value::text(error.detail.as_str()));
+    Value::Failure(Rc::new(Failure {
+        kind,
+        message: message.into(),
+        data: Value::map(map),
+        at: 0,
+    }))
+}
+
+/// The code as shells count: 128 and the number for a signal, 126 and 127 for what cannot start.
+fn exit_code(outcome: &Outcome) -> Option<i64> {
+    if let Some(code) = outcome.exit_code {
+        return Some(i64::from(code));
+    }
+    if let Some(signal) = outcome.signal {
+        return Some(128 + i64::from(signal));
+    }
+    match outcome.error.as_ref()?.kind {
+        ErrorKind::CommandNotFound => Some(127),
+        ErrorKind::PermissionDenied => Some(126),
+        _ => None,
+    }
+}
+
+/// Enough of what a program said to see why it failed.
+fn last_lines(text: &str) -> &str {
+    let mut start = text.len().saturating_sub(2000);
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    &text[start..]
+}
+
+fn failure_kind(kind: ErrorKind) -> FailureKind {
+    match kind {
+        ErrorKind::InvalidRequest => FailureKind::InvalidRequest,
+        ErrorKind::PolicyDenied => FailureKind::PolicyDenied,
+        ErrorKind::CommandNotFound => FailureKind::CommandNotFound,
+        ErrorKind::PermissionDenied => FailureKind::PermissionDenied,
+        ErrorKind::InvalidCwd => FailureKind::InvalidCwd,
+        ErrorKind::SpawnFailed => FailureKind::SpawnFailed,
+        ErrorKind::Timeout => FailureKind::Timeout,
+        ErrorKind::Signaled => FailureKind::Signaled,
+        ErrorKind::NonzeroExit => FailureKind::NonzeroExit,
+        ErrorKind::IoError => FailureKind::IoError,
+        ErrorKind::Interrupted => FailureKind::Interrupted,
+    }
+}
+
+/// A failure of a call that never became a process.
+pub fn refusal(kind: FailureKind, message: impl Into<Rc<str>>) -> Value {
+    Value::Failure(Rc::new(Failure { kind, message: message.into(), data: Value::Null, at: 0 }))
+}

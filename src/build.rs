@@ -1,0 +1,51 @@
+//! `rrc build`: one recipe into one plan.
+
+use crate::cli::{BuildArgs, Global};
+use crate::{FAILED, OK, Streams, plan};
+use rrc_vm::codec::encode;
+use std::io;
+use std::path::{Path, PathBuf};
+
+pub fn build(args: &BuildArgs, global: &Global, streams: &mut Streams<'_>) -> io::Result<u8> {
+    let (_, built) = match plan::compile(&args.file, global, streams)? {
+        Ok(found) => found,
+        Err(code) => return Ok(code),
+    };
+    let bytes = encode(&built);
+    if let Err(code) = plan::admit(&args.file, built, global, streams)? {
+        return Ok(code);
+    }
+    let output = args.output.clone().unwrap_or_else(|| default_output(&args.file));
+    if args.check {
+        return current(&output, &bytes, streams);
+    }
+    std::fs::write(&output, &bytes)
+        .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", output.display())))?;
+    if !global.quiet {
+        writeln!(streams.err, "wrote {} ({} bytes)", output.display(), bytes.len())?;
+    }
+    Ok(OK)
+}
+
+/// The recipe's own name, in the directory we are in.
+fn default_output(file: &str) -> PathBuf {
+    let name = Path::new(file).file_name().unwrap_or_default();
+    Path::new(name).with_extension("rrb")
+}
+
+fn current(output: &Path, bytes: &[u8], streams: &mut Streams<'_>) -> io::Result<u8> {
+    match std::fs::read(output) {
+        Ok(old) if old == bytes => {
+            writeln!(streams.err, "{} is current", output.display())?;
+            Ok(OK)
+        }
+        Ok(_) => {
+            writeln!(streams.err, "{} is not what its recipe compiles to now", output.display())?;
+            Ok(FAILED)
+        }
+        Err(error) => {
+            writeln!(streams.err, "rrc: {}: {error}", output.display())?;
+            Ok(FAILED)
+        }
+    }
+}

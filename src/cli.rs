@@ -1,0 +1,254 @@
+//! The arguments of every command, declared once.
+
+use crate::{OK, Streams};
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use std::io;
+use std::path::PathBuf;
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+/// Checks, compiles and runs workflow recipes.
+#[derive(Debug, Parser)]
+#[command(name = "rrc", version, styles = STYLES, max_term_width = 100)]
+#[command(after_help = "Exit codes: 0 success; 1 findings, or the run failed; 2 wrong usage or a \
+    file that does not compile; 3 no such recipe; 4 the run is paused; 130 interrupted; 143 \
+    terminated.")]
+pub struct Cli {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Args)]
+pub struct Global {
+    /// Run steps in this directory; FILE stays relative to where rrc was started
+    #[arg(short = 'C', long, value_name = "DIR", global = true)]
+    pub working_dir: Option<PathBuf>,
+    /// Read recipes in this dialect, whatever they say
+    #[arg(long, value_name = "D", global = true)]
+    pub dialect: Option<Dialect>,
+    /// Put values into shell text safely, or paste them
+    #[arg(long, value_name = "HOW", global = true)]
+    pub substitution: Option<Substitution>,
+    /// When to use colour
+    #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
+    pub color: Color,
+    /// Say less: nothing on success
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+    /// Say more: notes, and which dialect was chosen and why
+    #[arg(short, long, global = true)]
+    pub verbose: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Dialect {
+    Amplifier,
+    Amplihack,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Substitution {
+    Contextual,
+    Raw,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Find what is wrong without running anything
+    Check(CheckArgs),
+    /// Compile a recipe into a plan
+    Build(BuildArgs),
+    /// Run a recipe or a plan
+    Run(RunArgs),
+    /// Evaluate one condition
+    Eval(EvalArgs),
+    /// Show a plan as text
+    Disasm(DisasmArgs),
+    /// Say what a finding means; without a code, list them all
+    Explain(ExplainArgs),
+    /// Print completions for a shell
+    Completions(CompletionsArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// Recipes, or directories of them; `-` reads standard input
+    #[arg(value_name = "PATH", required = true)]
+    pub paths: Vec<String>,
+    /// The name of what `-` reads
+    #[arg(long, value_name = "F", default_value = "<stdin>")]
+    pub stdin_filename: String,
+    /// How findings are written
+    #[arg(long, value_name = "FORMAT", visible_alias = "output-format", default_value = "human")]
+    pub format: Format,
+    /// Write findings to this file instead of standard output
+    #[arg(long, value_name = "F")]
+    pub output_file: Option<PathBuf>,
+    /// Apply the fixes that keep the meaning
+    #[arg(long)]
+    pub fix: bool,
+    /// Apply fixes that may change the meaning, too
+    #[arg(long)]
+    pub unsafe_fixes: bool,
+    /// Show what the fixes would change, and change nothing
+    #[arg(long)]
+    pub diff: bool,
+    /// Report only these codes or names
+    #[arg(long, value_name = "CODE", value_delimiter = ',')]
+    pub select: Vec<String>,
+    /// Do not report these codes or names
+    #[arg(long, value_name = "CODE", value_delimiter = ',')]
+    pub ignore: Vec<String>,
+    /// Exit with 1 for warnings, too
+    #[arg(long)]
+    pub deny_warnings: bool,
+    /// Exit with 0 whatever is found
+    #[arg(long)]
+    pub exit_zero: bool,
+    /// Count findings by code instead of showing them
+    #[arg(long)]
+    pub statistics: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    Human,
+    Concise,
+    Json,
+    Sarif,
+    Github,
+}
+
+#[derive(Debug, Args)]
+pub struct BuildArgs {
+    /// The recipe
+    #[arg(value_name = "FILE")]
+    pub file: String,
+    /// Where the plan goes; the recipe's name with `.rrb` if not given
+    #[arg(short, long, value_name = "PLAN.rrb")]
+    pub output: Option<PathBuf>,
+    /// Write nothing; say whether an existing plan is current
+    #[arg(long)]
+    pub check: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// The recipe, or a plan
+    #[arg(value_name = "FILE|PLAN")]
+    pub file: String,
+    /// Set a variable: JSON values are typed, `a.b=1` sets a field, the last one wins
+    #[arg(short, long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Variables from a YAML or JSON file
+    #[arg(long, value_name = "FILE")]
+    pub vars: Option<PathBuf>,
+    /// What to print
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub output_format: RunFormat,
+    /// How many processes may run at once
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..))]
+    pub jobs: u32,
+    /// Seconds that the whole run may take
+    #[arg(long, value_name = "SECONDS")]
+    pub timeout: Option<f64>,
+    /// Only check; the same as `rrc check`, with the exit codes of `run`
+    #[arg(long)]
+    pub validate_only: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum RunFormat {
+    /// Each step as it ends, and at the end what failed and why
+    Text,
+    /// One object at the end
+    Json,
+    /// One object a line, as things happen
+    Events,
+}
+
+#[derive(Debug, Args)]
+pub struct EvalArgs {
+    /// The condition
+    #[arg(value_name = "EXPR")]
+    pub expression: String,
+    /// Set a variable
+    #[arg(short, long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Variables from a YAML or JSON file
+    #[arg(long, value_name = "FILE")]
+    pub vars: Option<PathBuf>,
+    /// Print whether it is true under the dialect, instead of its value
+    #[arg(long)]
+    pub bool: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct DisasmArgs {
+    /// The plan
+    #[arg(value_name = "PLAN")]
+    pub plan: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// A code (`RRC0201`) or a name (`undefined-variable`)
+    #[arg(value_name = "CODE")]
+    pub code: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell
+    pub shell: Shell,
+}
+
+pub fn completions(args: &CompletionsArgs, streams: &mut Streams<'_>) -> io::Result<u8> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "rrc", &mut script);
+    streams.out.write_all(&script)?;
+    Ok(OK)
+}
+
+impl Global {
+    pub fn dialect(&self) -> Option<&'static rrc_compiler::dialect::Dialect> {
+        rrc_compiler::dialect::find(match self.dialect? {
+            Dialect::Amplifier => "amplifier",
+            Dialect::Amplihack => "amplihack",
+        })
+    }
+
+    pub fn options(&self) -> rrc_compiler::Options {
+        rrc_compiler::Options {
+            dialect: self.dialect(),
+            raw: self.substitution == Some(Substitution::Raw),
+        }
+    }
+
+    /// Whether to colour what goes to this stream.
+    pub fn use_color(&self, is_terminal: bool) -> bool {
+        let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        match self.color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto if set("NO_COLOR") => false,
+            Color::Auto if set("FORCE_COLOR") || set("CLICOLOR_FORCE") => true,
+            Color::Auto => is_terminal && std::env::var_os("TERM").is_none_or(|term| term != "dumb"),
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! From a path to a plan that may run: a recipe is compiled, a plan is decoded; both are verified.
+
+use crate::cli::Global;
+use crate::disk::Disk;
+use crate::{NO_RECIPE, Streams, USAGE};
+use rrc_compiler::codes;
+use rrc_compiler::diagnostic::{Diagnostic, Report};
+use rrc_compiler::source::{Source, Sources, Span};
+use rrc_compiler::world::ReadError;
+use rrc_compiler::{Checked, report};
+use rrc_vm::codec::{self, DecodeFailure};
+use rrc_vm::plan::Plan;
+use rrc_vm::verify::{Verified, verify};
+use std::io::{self, IsTerminal};
+use std::path::Path;
+
+/// A plan, or the exit code of why there is none, which has been said.
+pub type Found<T> = Result<T, u8>;
+
+/// Whether a path names a compiled plan.
+pub fn is_plan(path: &str) -> bool {
+    Path::new(path).extension().is_some_and(|extension| extension == "rrb")
+}
+
+pub fn hash(text: &str) -> [u8; 32] {
+    blake3::hash(text.as_bytes()).into()
+}
+
+/// Compiles a recipe; findings go to standard error.
+pub fn compile(
+    path: &str,
+    global: &Global,
+    streams: &mut Streams<'_>,
+) -> io::Result<Found<(Checked, Plan)>> {
+    if !Path::new(path).exists() && !path.contains('/') && Path::new(path).extension().is_none() {
+        writeln!(streams.err, "rrc: there is no recipe `{path}`")?;
+        return Ok(Err(NO_RECIPE));
+    }
+    let mut sources = Sources::default();
+    let checked = rrc_compiler::check(&Disk::new(), path, global.options(), &mut sources);
+    show(&checked.report, &sources, global, streams)?;
+    Ok(match rrc_compiler::build(&checked, &sources, hash) {
+        Some(plan) => Ok((checked, plan)),
+        None => Err(USAGE),
+    })
+}
+
+/// Shows findings as `check` does, on standard error.
+pub fn show(
+    report: &Report,
+    sources: &Sources,
+    global: &Global,
+    streams: &mut Streams<'_>,
+) -> io::Result<()> {
+    if report.findings.is_empty() || (global.quiet && !report.has_errors()) {
+        return Ok(());
+    }
+    let options = report::Options {
+        color: global.use_color(io::stderr().is_terminal()),
+        notes: global.verbose,
+    };
+    report::write(report::Format::Human, &report.findings, sources, options, streams.err)
+}
+
+/// Reads and decodes a plan file.
+pub fn read(path: &str, global: &Global, streams: &mut Streams<'_>) -> io::Result<Found<Plan>> {
+    let finding = match std::fs::read(path) {
+        Err(error) => {
+            let error = match error.kind() {
+                io::ErrorKind::NotFound => ReadError::NotFound,
+                io::ErrorKind::IsADirectory => ReadError::Directory,
+                _ => ReadError::Other(error.to_string()),
+            };
+            let message = match error {
+                ReadError::NotFound => format!("there is no plan `{path}`"),
+                ReadError::Directory => format!("`{path}` is a directory"),
+                ReadError::TooLarge(_) => format!("`{path}` is too large"),
+                ReadError::Other(words) => format!("`{path}` cannot be read: {words}"),
+            };
+            (&codes::UNREADABLE_FILE, message, "name a plan that `rrc build` wrote".to_string())
+        }
+        Ok(bytes) => match codec::decode(&bytes) {
+            Ok(plan) => return Ok(Ok(plan)),
+            Err(error) => {
+                let code = match error.what {
+                    DecodeFailure::OtherVersion { .. } => &codes::FOREIGN_PLAN,
+                    _ => &codes::BAD_PLAN,
+                };
+                let help = "build it again with `rrc build`".to_string();
+                (code, format!("{error}"), help)
+            }
+        },
+    };
+    let (code, message, help) = finding;
+    refuse(path, code, message, help, global, streams)?;
+    Ok(Err(USAGE))
+}
+
+/// A plan that may run.
+pub fn admit(
+    path: &str,
+    plan: Plan,
+    global: &Global,
+    streams: &mut Streams<'_>,
+) -> io::Result<Found<Verified>> {
+    match verify(plan) {
+        Ok(verified) => Ok(Ok(verified)),
+        Err(rejected) => {
+            let help = "build it again with `rrc build`".to_string();
+            refuse(path, &codes::UNSOUND_PLAN, rejected.to_string(), help, global, streams)?;
+            Ok(Err(USAGE))
+        }
+    }
+}
+
+/// A plan is not text: what is wrong with it is said about the file as a whole.
+fn refuse(
+    path: &str,
+    code: &'static codes::Code,
+    message: String,
+    help: String,
+    global: &Global,
+    streams: &mut Streams<'_>,
+) -> io::Result<()> {
+    let mut sources = Sources::default();
+    let source = sources.add(Source::new(path, ""));
+    let mut report = Report::default();
+    report.add(Diagnostic::new(code, Span::top(source), message).help(help));
+    show(&report, &sources, global, streams)
+}

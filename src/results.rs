@@ -1,0 +1,246 @@
+//! What a run looks like from outside: lines as it goes, a summary or one object at its end.
+
+use rrc_runtime::driver::{Outcome, Settings};
+use rrc_runtime::event::{Event, What};
+use rrc_runtime::record::{Record, Records};
+use rrc_vm::convert::to_json;
+use rrc_vm::isa::Status;
+use rrc_vm::plan::Plan;
+use rrc_vm::value::Value;
+use serde_json::{Value as Json, json};
+use std::io::{self, Write};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Lines of output that are shown of a step that failed.
+const TAIL_LINES: usize = 12;
+
+/// When the run started.
+pub struct Clock {
+    started: Duration,
+}
+
+impl Clock {
+    pub fn now() -> Clock {
+        Clock { started: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default() }
+    }
+
+    /// The time so many milliseconds after the start, as RFC 3339 in UTC.
+    pub fn timestamp(&self, after_ms: u64) -> String {
+        let at = self.started + Duration::from_millis(after_ms);
+        let [year, month, day, hour, minute, second] = civil(at.as_secs());
+        let ms = at.subsec_millis();
+        format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z")
+    }
+
+    /// A name for the run: when it started, and enough to tell it from others of that second.
+    pub fn run_id(&self) -> String {
+        let [year, month, day, hour, minute, second] = civil(self.started.as_secs());
+        let rest = (self.started.subsec_nanos() ^ std::process::id().rotate_left(16)) & 0xff_ffff;
+        format!("{year:04}{month:02}{day:02}-{hour:02}{minute:02}{second:02}-{rest:06x}")
+    }
+}
+
+/// Seconds since 1970 as year, month, day, hour, minute, second.
+fn civil(seconds: u64) -> [u64; 6] {
+    let (mut days, rest) = (seconds / 86_400, seconds % 86_400);
+    let leap = |year: u64| {
+        year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
+    };
+    let mut year = 1970;
+    while days >= 365 + u64::from(leap(year)) {
+        days -= 365 + u64::from(leap(year));
+        year += 1;
+    }
+    let lengths =
+        [31, 28 + u64::from(leap(year)), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    let mut month = 1;
+    for length in lengths {
+        if days < length {
+            break;
+        }
+        days -= length;
+        month += 1;
+    }
+    [year, month, days + 1, rest / 3600, rest / 60 % 60, rest % 60]
+}
+
+/// Variables that only the runner can give; they are not the recipe's own.
+pub fn runner_names(plan: &Plan) -> impl Iterator<Item = &str> {
+    plan.inputs
+        .iter()
+        .filter(|input| input.default.is_none())
+        .filter_map(|input| plan.texts.get(input.name))
+}
+
+/// One event as a line of JSON.
+pub fn event_line(
+    event: &Event,
+    settings: &Settings,
+    clock: &Clock,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let step = event.step.as_ref();
+    let mut line = json!({
+        "event": event.name(),
+        "seq": event.seq,
+        "ts": clock.timestamp(event.at_ms),
+        "run_id": settings.run_id,
+        "step_id": step.map(|step| step.id.as_str()),
+        "path": step.map(|step| step.path.as_str()),
+    });
+    let mut put = |name: &str, value: Json| line[name] = value;
+    match &event.what {
+        What::RunStart { recipe } => put("recipe", json!(recipe)),
+        What::StepStart | What::StepSkip => {}
+        What::StepRetry { attempt } => put("attempt", json!(attempt)),
+        What::StepOutput { stderr, line } => {
+            put("stream", json!(if *stderr { "stderr" } else { "stdout" }));
+            put("line", json!(line));
+        }
+        What::StepStored { value } => put("output", to_json(value)),
+        What::StepWarning { text } | What::RunWarning { text } => put("message", json!(text)),
+        What::Iteration { number } => put("iteration", json!(number - 1)),
+        What::StepEnd { status, result } => {
+            put("status", json!(status.word()));
+            let data = match result {
+                Value::Failure(failure) => {
+                    put("error", json!(&*failure.message));
+                    put("kind", json!(failure.kind.word()));
+                    &failure.data
+                }
+                other => other,
+            };
+            if let Value::Map(data) = data
+                && let Some(code) = data.get("exit_code")
+            {
+                put("exit_code", to_json(code));
+            }
+        }
+        What::RunEnd { status } => {
+            put("status", json!(status.word()));
+            put("success", json!(status.is_success()));
+        }
+    }
+    writeln!(out, "{line}")?;
+    out.flush()
+}
+
+/// One event as a line for people, if it is worth one.
+pub fn text_line(event: &Event, color: bool, out: &mut dyn Write) -> io::Result<()> {
+    let Some(step) = &event.step else { return Ok(()) };
+    let paint = |code: &str, text: &str| match color {
+        true => format!("\x1b[{code}m{text}\x1b[0m"),
+        false => text.to_string(),
+    };
+    let path = &step.path;
+    match &event.what {
+        What::StepEnd { status, .. } => {
+            let mark = match status {
+                Status::Completed => paint("32", "completed"),
+                Status::Degraded => paint("33", "degraded"),
+                Status::Failed => paint("31", "failed"),
+                Status::Cancelled => paint("31", "cancelled"),
+                Status::Skipped => paint("2", "skipped"),
+            };
+            writeln!(out, "{mark} {path}")
+        }
+        What::StepSkip => writeln!(out, "{} {path}", paint("2", "skipped")),
+        What::StepRetry { attempt } => {
+            writeln!(out, "{} {path} (attempt {attempt})", paint("33", "retrying"))
+        }
+        What::StepOutput { line, .. } => writeln!(out, "{} {line}", paint("2", &format!("{path}|"))),
+        What::StepWarning { text } => writeln!(out, "{} {path}: {text}", paint("33", "warning")),
+        _ => Ok(()),
+    }
+}
+
+/// What to know at the end: what failed, why, and the last of what it wrote.
+pub fn summary(plan: &Plan, outcome: &Outcome, out: &mut dyn Write) -> io::Result<()> {
+    let name = plan.texts.get(plan.name).unwrap_or_default();
+    let mut said = false;
+    for record in innermost_failures(&outcome.records) {
+        said = true;
+        writeln!(out)?;
+        let error = record.error.as_deref().unwrap_or("failed");
+        writeln!(out, "{}: {}", record.id, error.lines().next().unwrap_or_default())?;
+        for (stream, text) in [("stdout", &record.stdout_tail), ("stderr", &record.stderr_tail)] {
+            let lines: Vec<&str> = text.lines().collect();
+            for line in &lines[lines.len().saturating_sub(TAIL_LINES)..] {
+                writeln!(out, "  {stream}| {line}")?;
+            }
+        }
+    }
+    if let Some(error) = outcome.error.as_ref().filter(|_| !said) {
+        writeln!(out, "\n{error}")?;
+    }
+    let seconds = outcome.duration.as_secs_f64();
+    writeln!(out, "\n{name}: {} in {seconds:.1} s", outcome.status.word())
+}
+
+/// Steps that failed, without those that failed only because a step in them did.
+fn innermost_failures(records: &Records) -> impl Iterator<Item = &Record> {
+    let failed = |record: &Record| record.status == Some(Status::Failed);
+    records.all.iter().filter(move |record| {
+        failed(record) && !record.children.iter().any(|child| failed(&records.all[*child]))
+    })
+}
+
+/// The run as one object.
+pub fn json(plan: &Plan, outcome: &Outcome, settings: &Settings) -> Json {
+    let records = &outcome.records;
+    let mut context = serde_json::Map::new();
+    let hidden: Vec<&str> = runner_names(plan).collect();
+    for (name, value) in &outcome.variables {
+        if !hidden.contains(&&**name) {
+            context.insert(name.to_string(), to_json(value));
+        }
+    }
+    json!({
+        "recipe_name": plan.texts.get(plan.name).unwrap_or_default(),
+        "dialect": plan.texts.get(plan.dialect).unwrap_or_default(),
+        "status": outcome.status.word(),
+        "success": outcome.status.is_success(),
+        "run_id": settings.run_id,
+        "error": outcome.error,
+        "step_results": steps(records, &records.top),
+        "context": context,
+        "duration_ms": u64::try_from(outcome.duration.as_millis()).unwrap_or(u64::MAX),
+    })
+}
+
+fn steps(records: &Records, which: &[usize]) -> Vec<Json> {
+    which.iter().map(|index| step(records, &records.all[*index])).collect()
+}
+
+fn step(records: &Records, record: &Record) -> Json {
+    // A step that was ended from outside has failed, as far as its recipe is concerned.
+    let status = match record.status {
+        Some(Status::Cancelled) | None => Status::Failed,
+        Some(status) => status,
+    };
+    json!({
+        "step_id": record.id,
+        "status": status.word(),
+        "output": to_json(&record.output),
+        "error": record.error,
+        "exit_code": record.exit_code,
+        "attempts": record.attempts,
+        "duration_ms": record.duration_ms(),
+        "stdout_truncated": record.stdout_truncated,
+        "stderr_truncated": record.stderr_truncated,
+        "step_results": steps(records, &record.children),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_are_counted_over_leap_years() {
+        assert_eq!(civil(0), [1970, 1, 1, 0, 0, 0]);
+        assert_eq!(civil(951_782_400), [2000, 2, 29, 0, 0, 0]);
+        assert_eq!(civil(4_107_542_399), [2100, 2, 28, 23, 59, 59]);
+        assert_eq!(civil(1_791_897_345), [2026, 10, 13, 13, 15, 45]);
+    }
+}

@@ -1,0 +1,172 @@
+//! `rrc run`: a recipe or a plan, to its end.
+
+use crate::cli::{Global, RunArgs, RunFormat};
+use crate::results::{self, Clock};
+use crate::{OK, Streams, USAGE, plan, values};
+use rrc_runtime::driver::{self, Outcome, Settings};
+use rrc_runtime::event::Event;
+use rrc_runtime::process::Signal;
+use rrc_vm::plan::{Const, Plan};
+use rrc_vm::value::{Map, Value};
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::Duration;
+
+pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Result<u8> {
+    let compiled = match plan::is_plan(&args.file) {
+        true => plan::read(&args.file, global, streams)?,
+        false => plan::compile(&args.file, global, streams)?.map(|(_, plan)| plan),
+    };
+    let verified = match compiled {
+        Ok(compiled) => plan::admit(&args.file, compiled, global, streams)?,
+        Err(code) => return Ok(code),
+    };
+    let verified = match verified {
+        Ok(verified) => Rc::new(verified),
+        Err(code) => return Ok(code),
+    };
+    let Some(given) = values::read(args.vars.as_deref(), &args.set, streams)? else {
+        return Ok(USAGE);
+    };
+    if args.validate_only {
+        if !global.quiet {
+            writeln!(streams.err, "{} can run", args.file)?;
+        }
+        return Ok(OK);
+    }
+    let Some(directory) = directory(global, streams)? else { return Ok(USAGE) };
+    let Some(timeout) = timeout(args, streams)? else { return Ok(USAGE) };
+    let clock = Clock::now();
+    let settings = Settings {
+        run_id: clock.run_id(),
+        directory,
+        jobs: args.jobs as usize,
+        timeout,
+    };
+    let variables = variables(verified.plan(), given, &settings, &clock);
+    let outcome = perform(&verified, variables, &settings, &clock, args, global, streams)?;
+    report(&verified, &outcome, &settings, args, streams)?;
+    Ok(match outcome.signal {
+        Some(Signal::Interrupt) => 130,
+        Some(Signal::Terminate) => 143,
+        Some(Signal::Hangup) => 129,
+        None => outcome.status.exit_code(),
+    })
+}
+
+fn perform(
+    verified: &Rc<rrc_vm::verify::Verified>,
+    variables: Map,
+    settings: &Settings,
+    clock: &Clock,
+    args: &RunArgs,
+    global: &Global,
+    streams: &mut Streams<'_>,
+) -> io::Result<Outcome> {
+    let color = global.use_color(io::stdout().is_terminal());
+    // A reader that goes away does not end the run: its steps have effects that count.
+    let mut lost = false;
+    let mut tell = |event: &Event| {
+        let written = match args.output_format {
+            RunFormat::Events => results::event_line(event, settings, clock, streams.out),
+            RunFormat::Text if !global.quiet => results::text_line(event, color, streams.out),
+            RunFormat::Text | RunFormat::Json => Ok(()),
+        };
+        lost |= written.is_err();
+    };
+    let outcome = driver::run(Rc::clone(verified), variables, settings, &mut tell)?;
+    if lost && args.output_format != RunFormat::Json {
+        return Err(io::Error::from(io::ErrorKind::BrokenPipe));
+    }
+    Ok(outcome)
+}
+
+fn report(
+    verified: &rrc_vm::verify::Verified,
+    outcome: &Outcome,
+    settings: &Settings,
+    args: &RunArgs,
+    streams: &mut Streams<'_>,
+) -> io::Result<()> {
+    match args.output_format {
+        RunFormat::Events => Ok(()),
+        RunFormat::Json => {
+            let report = results::json(verified.plan(), outcome, settings);
+            writeln!(streams.out, "{report}")
+        }
+        RunFormat::Text => results::summary(verified.plan(), outcome, streams.out),
+    }
+}
+
+/// Where steps run.
+fn directory(global: &Global, streams: &mut Streams<'_>) -> io::Result<Option<PathBuf>> {
+    let here = std::env::current_dir()?;
+    let Some(wanted) = &global.working_dir else { return Ok(Some(here)) };
+    let directory = here.join(wanted);
+    if !directory.is_dir() {
+        writeln!(streams.err, "rrc: --working-dir {}: not a directory", wanted.display())?;
+        return Ok(None);
+    }
+    Ok(Some(directory))
+}
+
+#[allow(clippy::option_option, reason = "the outer one says whether the argument makes sense")]
+fn timeout(args: &RunArgs, streams: &mut Streams<'_>) -> io::Result<Option<Option<Duration>>> {
+    let Some(seconds) = args.timeout else { return Ok(Some(None)) };
+    match Duration::try_from_secs_f64(seconds) {
+        Ok(time) if !time.is_zero() => Ok(Some(Some(time))),
+        _ => {
+            writeln!(streams.err, "rrc: --timeout {seconds}: give a number of seconds above 0")?;
+            Ok(None)
+        }
+    }
+}
+
+/// Defaults of the plan, over them what the user gave, over that what only the runner knows.
+fn variables(plan: &Plan, given: Map, settings: &Settings, clock: &Clock) -> Map {
+    let mut variables = Map::default();
+    for input in &plan.inputs {
+        let Some(name) = plan.texts.get(input.name) else { continue };
+        if let Some(default) = input.default {
+            variables.insert(Rc::from(name), constant(plan, default));
+        }
+    }
+    variables.extend(given);
+    for name in results::runner_names(plan) {
+        variables.insert(Rc::from(name), session(settings, clock));
+    }
+    variables
+}
+
+fn session(settings: &Settings, clock: &Clock) -> Value {
+    let mut session = Map::default();
+    session.insert(Rc::from("id"), Value::text(settings.run_id.as_str()));
+    session.insert(Rc::from("started"), Value::text(clock.timestamp(0)));
+    session.insert(Rc::from("project"), Value::text(settings.directory.to_string_lossy().as_ref()));
+    Value::map(session)
+}
+
+fn constant(plan: &Plan, id: u32) -> Value {
+    let text = |id: u32| Value::text(plan.texts.get(id).unwrap_or_default());
+    match plan.constants.get(id as usize) {
+        None | Some(Const::Null) => Value::Null,
+        Some(Const::Bool(value)) => Value::Bool(*value),
+        Some(Const::Int(value)) => Value::Int(*value),
+        Some(Const::Float(value)) => Value::Float(*value),
+        Some(Const::Text(id)) => text(*id),
+        Some(Const::List { first, count }) => {
+            let parts = plan.parts.iter().skip(*first as usize).take(*count as usize);
+            Value::list(parts.map(|part| constant(plan, *part)).collect())
+        }
+        Some(Const::Map { first, count }) => {
+            let parts: Vec<u32> =
+                plan.parts.iter().skip(*first as usize).take(*count as usize * 2).copied().collect();
+            let pairs = parts.chunks_exact(2).map(|pair| {
+                let name = plan.texts.get(pair[0]).unwrap_or_default();
+                (Rc::from(name), constant(plan, pair[1]))
+            });
+            Value::map(pairs.collect())
+        }
+    }
+}

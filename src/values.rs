@@ -1,0 +1,117 @@
+//! Variables from the command line: `--vars FILE` and `--set KEY=VALUE`.
+
+use crate::Streams;
+use rrc_vm::convert::from_json;
+use rrc_vm::value::{Map, Value};
+use std::io;
+use std::path::Path;
+use std::rc::Rc;
+
+/// The variables that `--vars` and then `--set` give, or nothing after saying what is wrong.
+pub fn read(
+    vars: Option<&Path>,
+    set: &[String],
+    streams: &mut Streams<'_>,
+) -> io::Result<Option<Map>> {
+    let mut map = Map::default();
+    if let Some(path) = vars {
+        match from_file(path) {
+            Ok(read) => map = read,
+            Err(words) => {
+                writeln!(streams.err, "rrc: --vars {}: {words}", path.display())?;
+                return Ok(None);
+            }
+        }
+    }
+    for pair in set {
+        if let Err(words) = assign(&mut map, pair) {
+            writeln!(streams.err, "rrc: --set {pair}: {words}")?;
+            return Ok(None);
+        }
+    }
+    Ok(Some(map))
+}
+
+fn from_file(path: &Path) -> Result<Map, String> {
+    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+    let json = path.extension().is_some_and(|extension| extension == "json");
+    let value: serde_json::Value = if json {
+        serde_json::from_slice(&bytes).map_err(|error| error.to_string())?
+    } else {
+        serde_yaml::from_slice(&bytes).map_err(|error| error.to_string())?
+    };
+    match from_json(&value) {
+        Value::Map(map) => Ok(Rc::unwrap_or_clone(map)),
+        Value::Null => Ok(Map::default()),
+        _ => Err("the file must hold a map of variables".to_string()),
+    }
+}
+
+/// Sets one variable, or one field of one.
+fn assign(map: &mut Map, pair: &str) -> Result<(), String> {
+    let (key, text) = pair.split_once('=').ok_or("write it as KEY=VALUE")?;
+    if key.is_empty() {
+        return Err("the name before `=` is missing".to_string());
+    }
+    let mut names: Vec<&str> = key.split('.').collect();
+    let last = names.pop().unwrap_or_default();
+    if last.is_empty() || names.iter().any(|name| name.is_empty()) {
+        return Err(format!("`{key}` has an empty part"));
+    }
+    let mut into = map;
+    for name in names {
+        let field = into.entry(Rc::from(name)).or_insert(Value::Null);
+        if !matches!(field, Value::Map(_)) {
+            *field = Value::map(Map::default());
+        }
+        let Value::Map(inner) = field else { return Err(format!("`{name}` is not a map")) };
+        into = Rc::make_mut(inner);
+    }
+    into.insert(Rc::from(last), typed(text));
+    Ok(())
+}
+
+/// Objects, lists, numbers, booleans and null are read; everything else is text. A number only
+/// when it prints back as it was written: `007` and `1.10` are not what a program would print.
+fn typed(text: &str) -> Value {
+    match serde_json::from_str::<serde_json::Value>(text) {
+        Ok(value @ (serde_json::Value::Object(_) | serde_json::Value::Array(_))) => {
+            from_json(&value)
+        }
+        Ok(serde_json::Value::Bool(value)) => Value::Bool(value),
+        Ok(serde_json::Value::Null) => Value::Null,
+        Ok(value @ serde_json::Value::Number(_)) => {
+            let number = from_json(&value);
+            if &*rrc_vm::text::render(&number) == text { number } else { Value::text(text) }
+        }
+        _ => Value::text(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_prints_back_is_a_number() {
+        for text in ["007", "1.10", "-0", "+5", "1e3", "\"q\"", "", "nope"] {
+            assert!(matches!(typed(text), Value::Text(same) if &*same == text), "{text}");
+        }
+        assert!(matches!(typed("42"), Value::Int(42)));
+        assert!(matches!(typed("1.5"), Value::Float(value) if value == 1.5));
+        assert!(matches!(typed("true"), Value::Bool(true)));
+        assert!(matches!(typed("[1]"), Value::List(_)));
+    }
+
+    #[test]
+    fn a_dotted_name_sets_a_field_and_the_last_one_wins() {
+        let mut map = Map::default();
+        for pair in ["a.b=1", "a.c=2", "a.b=3"] {
+            assign(&mut map, pair).unwrap();
+        }
+        let value = rrc_vm::text::json_text(&Value::map(map));
+        assert_eq!(value, r#"{"a":{"b":3,"c":2}}"#);
+        assert!(assign(&mut Map::default(), "nothing").is_err());
+        assert!(assign(&mut Map::default(), "a..b=1").is_err());
+    }
+}
