@@ -4,7 +4,9 @@
 //! through `poll` and is answered through `resume`; with the same answers it makes the same run.
 #![forbid(unsafe_code)]
 
+pub mod codec;
 pub mod fault;
 pub mod isa;
 pub mod plan;
 pub mod value;
+pub mod verify;
