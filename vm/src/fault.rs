@@ -79,7 +79,7 @@ pub enum FaultKind {
     OutOfFuel,
     /// Values take more memory than allowed.
     OutOfMemory,
-    /// Functions call each other too deeply.
+    /// Functions call each other too deeply, or values nest too deeply.
     TooDeep,
     /// More tasks than a machine can hold.
     TooManyTasks,

@@ -157,7 +157,7 @@ pub struct Operand {
 
 impl Role {
     /// Bytes of the operand in a plan file.
-    pub fn width(self) -> usize {
+    pub const fn width(self) -> usize {
         match self {
             Role::ReadLocal
             | Role::TakeLocal
@@ -329,6 +329,45 @@ macro_rules! instructions {
                         let mut rest = operands.iter().copied();
                         let built = Instr::$variant { $($field: rest.next()? as field!($role)),* };
                         rest.next().is_none().then_some(built)
+                    })*
+                    _ => None,
+                }
+            }
+
+            /// The instruction as it stands in a plan file: its byte, its narrow operands, and its
+            /// wide operand in the upper half; what it does not use is zero.
+            pub fn to_word(&self) -> u64 {
+                match *self {
+                    $(Instr::$variant { $($field),* } => {
+                        #[allow(unused_mut, unused_assignments, unused_variables, reason = "an instruction may have no operands")]
+                        let (mut word, mut shift) = ($byte as u64, 8u32);
+                        $(word |= if role!($role).width() == 4 {
+                            ($field as u32 as u64) << 32
+                        } else {
+                            shift += 8;
+                            ($field as u32 as u64) << (shift - 8)
+                        };)*
+                        word
+                    })*
+                }
+            }
+
+            /// The instruction that a word of a plan file means; none if [`Instr::to_word`] does
+            /// not write this word.
+            pub fn from_word(word: u64) -> Option<Instr> {
+                match word as u8 {
+                    $($byte => {
+                        #[allow(unused_mut, unused_assignments, unused_variables, reason = "an instruction may have no operands")]
+                        let (mut used, mut shift) = (0xffu64, 8u32);
+                        $(let $field = if role!($role).width() == 4 {
+                            used |= 0xffff_ffff << 32;
+                            (word >> 32) as u32
+                        } else {
+                            used |= 0xff << shift;
+                            shift += 8;
+                            (word >> (shift - 8)) as u8 as u32
+                        } as field!($role);)*
+                        (word & !used == 0).then_some(Instr::$variant { $($field),* })
                     })*
                     _ => None,
                 }
@@ -613,6 +652,9 @@ mod tests {
                     .all(|(o, v)| o.value == *v)
             );
             assert!(Instr::build(info.byte, &[0; 4]).is_none());
+            assert_eq!(Instr::from_word(built.to_word()), Some(built));
+            let wide = info.operands.iter().filter(|(_, role)| role.width() == 4);
+            assert!(wide.count() <= 1 && info.operands.len() <= 3);
         }
         assert!(info_of(0).is_none());
     }

@@ -4,13 +4,21 @@
 //! through `poll` and is answered through `resume`; with the same answers it makes the same run.
 #![forbid(unsafe_code)]
 
+
+mod task;
+mod weight;
 pub mod builtin;
+pub mod codec;
 pub mod convert;
+pub mod disasm;
 pub mod exports;
 pub mod fault;
+pub mod generate;
 pub mod isa;
+pub mod machine;
 pub mod plan;
 pub mod policy;
 pub mod shell;
 pub mod text;
 pub mod value;
+pub mod verify;

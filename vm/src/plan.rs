@@ -40,7 +40,7 @@ impl Texts {
 
 /// A constant. Lists and maps point at a run of [`Plan::parts`], whose entries point at
 /// constants *before* them, so that no constant contains itself.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Const {
     Null,
     Bool(bool),
@@ -58,6 +58,23 @@ pub enum Const {
         first: u32,
         count: u32,
     },
+}
+
+impl PartialEq for Const {
+    fn eq(&self, other: &Const) -> bool {
+        match (*self, *other) {
+            (Const::Null, Const::Null) => true,
+            (Const::Bool(a), Const::Bool(b)) => a == b,
+            (Const::Int(a), Const::Int(b)) => a == b,
+            (Const::Float(a), Const::Float(b)) => a.to_bits() == b.to_bits(),
+            (Const::Text(a), Const::Text(b)) => a == b,
+            (Const::List { first, count }, Const::List { first: f, count: c })
+            | (Const::Map { first, count }, Const::Map { first: f, count: c }) => {
+                first == f && count == c
+            }
+            _ => false,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -1,0 +1,408 @@
+//! A run in progress, as a pure coroutine.
+//!
+//! [`Machine::poll`] runs until there is something to say or to ask; [`Machine::resume`] brings an
+//! answer. The machine performs nothing and knows neither time nor chance, so the order of the
+//! answers decides a run completely: ready tasks run in the order in which they became ready, each
+//! until it waits. What an instruction means is in [`execute`]; here is who runs, and how things
+//! end.
+//!
+//! A task that is ended from outside (by its deadline, by `cancel`, by the end of the run) takes
+//! all tasks below it along. Calls and timers that are under way are asked to be cancelled, and
+//! steps that are open end as [`Status::Cancelled`] with a failure that says why, the innermost
+//! first: whoever forked the task judges its result, and ends its own step as it sees fit.
+
+mod ending;
+mod execute;
+mod limits;
+mod operations;
+mod tables;
+mod tasks;
+
+use crate::fault::{Failure, Fault, FaultKind};
+use crate::isa::Status;
+use crate::plan::{Limits, Plan};
+use crate::task::{Frame, Task, TaskSet, Waits};
+use crate::value::{Map, Value};
+use crate::verify::Verified;
+use crate::weight::{Unfit, weigh, weigh_fields};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::VecDeque;
+use std::fmt;
+use std::rc::Rc;
+
+pub use crate::task::RecordId;
+
+/// The number of a call or a timer, in the order in which they were asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Ticket(pub u64);
+
+/// What the machine says or asks.
+#[derive(Clone, Debug)]
+pub enum Poll {
+    /// Do this and reply.
+    Call(Call),
+    /// Reply, with anything, when so many milliseconds have passed.
+    Timer { ticket: Ticket, ms: u64 },
+    /// The reply to this is not wanted any more. One that crosses this is ignored.
+    Cancel { ticket: Ticket },
+    /// Something happened.
+    Note(Note),
+    /// Nothing goes on before a reply comes.
+    Idle,
+    /// The run is over; said again at every further poll.
+    Done(Finished),
+}
+
+#[derive(Clone, Debug)]
+pub struct Call {
+    pub ticket: Ticket,
+    /// Which call: an index into the calls of the plan.
+    pub host: u32,
+    /// All arguments of the call, in the order of its parameters; null where it has none.
+    pub args: Vec<(&'static str, Value)>,
+    /// The innermost step that was open.
+    pub record: Option<RecordId>,
+}
+
+#[derive(Clone, Debug)]
+pub enum Note {
+    Begin {
+        record: RecordId,
+        parent: Option<RecordId>,
+        /// An index into the steps of the plan.
+        step: u32,
+        iteration: Option<i64>,
+    },
+    Skip {
+        step: u32,
+        parent: Option<RecordId>,
+    },
+    /// The step is tried again; the second attempt has the number 2.
+    Attempt {
+        record: RecordId,
+        number: u32,
+    },
+    Output {
+        record: RecordId,
+        value: Value,
+    },
+    Warn {
+        record: Option<RecordId>,
+        text: Rc<str>,
+    },
+    End {
+        record: RecordId,
+        status: Status,
+        value: Value,
+    },
+}
+
+/// How a run ended.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// Data or a failure, if the machine came to its end.
+    pub outcome: Result<Value, Fault>,
+    /// The variables of the plan. When the run was stopped on the way, those of the outermost
+    /// function of the first task that has them as its first local.
+    pub variables: Map,
+}
+
+/// A reply that was not taken; the machine is as it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stray {
+    /// Nothing was asked with this ticket, or it was answered.
+    Unknown,
+    /// The value is no data: it holds a step, a set of tasks, or a failure inside of something.
+    NoData,
+    /// The value nests too deeply or is larger than the memory of the machine.
+    TooLarge,
+}
+
+impl fmt::Display for Stray {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Stray::Unknown => "nothing waits for this reply",
+            Stray::NoData => "the reply is not data",
+            Stray::TooLarge => "the reply is too large or nests too deeply",
+        })
+    }
+}
+
+impl std::error::Error for Stray {}
+
+#[derive(Clone, Copy)]
+enum Waiter {
+    Call { task: u32 },
+    Deadline { task: u32 },
+}
+
+/// A run in progress.
+pub struct Machine {
+    plan: Rc<Verified>,
+    limits: Limits,
+    fuel: u64,
+    /// Bytes produced since the last census, and how many may be before the next.
+    produced: u64,
+    census_after: u64,
+    steps: u32,
+    // Texts and constants as values, made when they are first used.
+    texts: Vec<Option<Rc<str>>>,
+    constants: Vec<Option<Value>>,
+    tasks: Vec<Option<Box<Task>>>,
+    free_tasks: Vec<u32>,
+    sets: Vec<Option<TaskSet>>,
+    free_sets: Vec<u32>,
+    /// Tasks that can go on, with their births: one that was ended meanwhile stays in the queue.
+    ready: VecDeque<(u32, u64)>,
+    /// What is to be said before anything runs.
+    said: VecDeque<Poll>,
+    waiting: FxHashMap<u64, Waiter>,
+    cancelled: FxHashSet<u64>,
+    next_ticket: u64,
+    next_record: u32,
+    next_birth: u64,
+    finished: Option<Finished>,
+    #[cfg(debug_assertions)]
+    executed: [bool; 256],
+}
+
+impl Machine {
+    /// A run of a plan with these variables. A variable that is not data, nests too deeply or does
+    /// not fit into the memory is null.
+    pub fn new(plan: impl Into<Rc<Verified>>, variables: Map, limits: Limits) -> Machine {
+        let plan = plan.into();
+        let mut machine = Machine {
+            texts: vec![None; plan.plan().texts.len()],
+            constants: vec![None; plan.plan().constants.len()],
+            plan,
+            limits,
+            fuel: 0,
+            produced: 0,
+            census_after: 0,
+            steps: 0,
+            tasks: Vec::new(),
+            free_tasks: Vec::new(),
+            sets: Vec::new(),
+            free_sets: Vec::new(),
+            ready: VecDeque::new(),
+            said: VecDeque::new(),
+            waiting: FxHashMap::default(),
+            cancelled: FxHashSet::default(),
+            next_ticket: 0,
+            next_record: 0,
+            next_birth: 0,
+            finished: None,
+            #[cfg(debug_assertions)]
+            executed: [false; 256],
+        };
+        machine.restart(variables);
+        machine
+    }
+
+    /// Forget the run and begin another of the same plan; what was made of its tables is kept.
+    pub fn restart(&mut self, mut variables: Map) {
+        self.fuel = self.limits.fuel;
+        self.produced = 0;
+        self.census_after = self.limits.memory;
+        self.steps = 0;
+        self.tasks.clear();
+        self.free_tasks.clear();
+        self.sets.clear();
+        self.free_sets.clear();
+        self.ready.clear();
+        self.said.clear();
+        self.waiting.clear();
+        self.cancelled.clear();
+        self.next_ticket = 0;
+        self.next_record = 0;
+        self.finished = None;
+        if weigh_fields(&variables, self.limits.memory).is_err() {
+            for value in variables.values_mut() {
+                if weigh(value, self.limits.memory).is_err() {
+                    *value = Value::Null;
+                }
+            }
+        }
+        let entry = self.start(0, vec![Value::map(variables)], None, None, 0);
+        debug_assert_eq!(entry, 0);
+    }
+
+    /// Run until there is something to say or to ask.
+    pub fn poll(&mut self) -> Poll {
+        loop {
+            if let Some(said) = self.said.pop_front() {
+                return said;
+            }
+            if let Some(finished) = &self.finished {
+                return Poll::Done(finished.clone());
+            }
+            let Some((id, birth)) = self.ready.pop_front() else {
+                if !self.waiting.is_empty() {
+                    return Poll::Idle;
+                }
+                let at = self.task(0).map_or(0, Task::at);
+                self.fault(FaultKind::Deadlock, at);
+                continue;
+            };
+            let slot = self.tasks.get_mut(id as usize);
+            let Some(mut task) = slot.and_then(|slot| slot.take_if(|task| task.birth == birth))
+            else {
+                continue;
+            };
+            let exit = self.execute(id, &mut task);
+            let at = task.at();
+            if let Some(slot) = self.tasks.get_mut(id as usize) {
+                *slot = Some(task);
+            }
+            match exit {
+                Exit::Waits => {}
+                Exit::Says => self.ready.push_front((id, birth)),
+                Exit::Note(note) => {
+                    self.ready.push_front((id, birth));
+                    return Poll::Note(note);
+                }
+                Exit::Call(call) => return Poll::Call(call),
+                Exit::Returns => self.task_returned(id),
+                Exit::Stops(outcome) => self.stop(outcome),
+                Exit::Fault(kind) => self.fault(kind, at),
+            }
+        }
+    }
+
+    /// Bring the reply to a call, or say that the time of a timer has passed.
+    pub fn resume(&mut self, ticket: Ticket, reply: Value) -> Result<(), Stray> {
+        if self.cancelled.remove(&ticket.0) {
+            return Ok(());
+        }
+        let waiter = self.waiting.get(&ticket.0).copied();
+        match waiter.ok_or(Stray::Unknown)? {
+            Waiter::Deadline { task } => {
+                self.waiting.remove(&ticket.0);
+                self.deadline_passed(task);
+            }
+            Waiter::Call { task } => {
+                let data = match &reply {
+                    Value::Failure(failure) => &failure.data,
+                    data => data,
+                };
+                let weight = weigh(data, self.limits.memory).map_err(|unfit| match unfit {
+                    Unfit::NoData => Stray::NoData,
+                    Unfit::TooDeep | Unfit::TooHeavy => Stray::TooLarge,
+                })?;
+                self.waiting.remove(&ticket.0);
+                self.produced = self.produced.saturating_add(weight.bytes);
+                self.answer(task, reply);
+            }
+        }
+        Ok(())
+    }
+
+    fn answer(&mut self, id: u32, reply: Value) {
+        let Some(task) = self.tasks.get_mut(id as usize).and_then(Option::as_mut) else {
+            return;
+        };
+        let reply = match reply {
+            // Where a call failed is known here, not where it was performed.
+            Value::Failure(failure) => Value::Failure(Rc::new(Failure {
+                at: task.at().saturating_sub(1),
+                ..Failure::clone(&failure)
+            })),
+            data => data,
+        };
+        task.stack.push(reply);
+        task.waits = Waits::No;
+        self.ready.push_back((id, task.birth));
+    }
+
+    fn task(&self, id: u32) -> Option<&Task> {
+        self.tasks.get(id as usize)?.as_deref()
+    }
+
+    fn plan(&self) -> &Plan {
+        self.plan.plan()
+    }
+
+    /// Make a task that runs a function, ready to run.
+    fn start(
+        &mut self,
+        function: u32,
+        mut stack: Vec<Value>,
+        member_of: Option<(u32, u32)>,
+        above: Option<RecordId>,
+        forked_at: u32,
+    ) -> u32 {
+        let height = self.plan.height(function);
+        let (at, locals) = match self.plan().functions.get(function as usize) {
+            Some(function) => (function.start, function.locals as usize),
+            None => (0, 0),
+        };
+        stack.reserve_exact((locals + height).saturating_sub(stack.len()));
+        stack.resize(locals, Value::Null);
+        let birth = self.next_birth;
+        self.next_birth += 1;
+        let task = Box::new(Task {
+            stack,
+            frames: vec![Frame {
+                function,
+                at,
+                base: 0,
+            }],
+            open: Vec::new(),
+            above,
+            waits: Waits::No,
+            member_of,
+            sets: Vec::new(),
+            deadline: None,
+            birth,
+            forked_at,
+        });
+        let id = match self.free_tasks.pop() {
+            Some(id) => {
+                self.tasks[id as usize] = Some(task);
+                id
+            }
+            None => {
+                self.tasks.push(Some(task));
+                (self.tasks.len() - 1) as u32
+            }
+        };
+        self.ready.push_back((id, birth));
+        id
+    }
+
+    /// The tasks that are alive.
+    fn alive(&self) -> usize {
+        self.tasks.len() - self.free_tasks.len()
+    }
+
+    fn ticket(&mut self, waiter: Waiter) -> Ticket {
+        let ticket = self.next_ticket;
+        self.next_ticket += 1;
+        self.waiting.insert(ticket, waiter);
+        Ticket(ticket)
+    }
+
+    /// Fuel that was used so far.
+    pub fn used_fuel(&self) -> u64 {
+        self.limits.fuel - self.fuel
+    }
+
+    /// Which instructions ran, by their bytes. For tests of how much of the list is reached.
+    #[cfg(debug_assertions)]
+    pub fn executed(&self) -> &[bool; 256] {
+        &self.executed
+    }
+}
+
+/// Why a task does not go on.
+enum Exit {
+    /// It waits for a reply, or for tasks of its own.
+    Waits,
+    /// Something is to be said first.
+    Says,
+    Note(Note),
+    Call(Call),
+    Returns,
+    Stops(Value),
+    Fault(FaultKind),
+}

@@ -1,0 +1,209 @@
+//! How tasks, and the run, come to their end.
+
+use super::{Finished, Machine, Note, Poll, Ticket};
+use crate::fault::{Failure, FailureKind, Fault, FaultKind};
+use crate::isa::Status;
+use crate::task::{Member, Task, Waits};
+use crate::value::{Map, Value};
+use crate::weight::{Unfit, weigh, weigh_fields};
+use std::rc::Rc;
+
+impl Machine {
+    /// The outermost function of a task has returned; its results are the top of the stack.
+    pub(super) fn task_returned(&mut self, id: u32) {
+        let Some(mut task) = self.remove(id) else {
+            return;
+        };
+        match task.member_of {
+            None => {
+                let variables = match task.stack.pop() {
+                    Some(Value::Map(fields)) => Rc::unwrap_or_clone(fields),
+                    _ => Map::default(),
+                };
+                let outcome = task.stack.pop().unwrap_or(Value::Null);
+                self.finish(outcome, variables, task.at().saturating_sub(1));
+            }
+            Some((set, number)) => {
+                if let Some(ticket) = task.deadline {
+                    self.cancel_ticket(ticket);
+                }
+                let result = task.stack.pop().unwrap_or(Value::Null);
+                self.member_ended(set, number, result);
+            }
+        }
+    }
+
+    /// Write down what a task of a set came to, and wake the task that owns the set.
+    fn member_ended(&mut self, set: u32, number: u32, result: Value) {
+        let Some(Some(tasks)) = self.sets.get_mut(set as usize) else {
+            return;
+        };
+        tasks.end(number, result);
+        let owner = tasks.owner;
+        if let Some(Some(task)) = self.tasks.get_mut(owner as usize)
+            && task.waits == Waits::Set(set)
+        {
+            task.waits = Waits::No;
+            self.ready.push_back((owner, task.birth));
+        }
+    }
+
+    pub(super) fn deadline_passed(&mut self, id: u32) {
+        let Some(task) = self.tasks.get_mut(id as usize).and_then(Option::as_mut) else {
+            return;
+        };
+        task.deadline = None;
+        let (member_of, at) = (task.member_of, task.forked_at);
+        let failure = failure(FailureKind::Timeout, at);
+        self.end_tasks(vec![id], &failure);
+        if let Some((set, number)) = member_of {
+            self.member_ended(set, number, failure);
+        }
+    }
+
+    /// End what still runs in a set; how many tasks that were.
+    pub(super) fn cancel_set(&mut self, set: u32, at: u32) -> u64 {
+        let Some(Some(tasks)) = self.sets.get(set as usize) else {
+            return 0;
+        };
+        let running: Vec<(u32, u32)> = (0u32..)
+            .zip(&tasks.members)
+            .skip(tasks.first)
+            .filter_map(|(number, member)| match member {
+                Member::Runs(task) => Some((number, *task)),
+                Member::Ended(_) | Member::Joined => None,
+            })
+            .collect();
+        let looked_at = tasks.members.len() - tasks.first;
+        let failure = failure(FailureKind::Cancelled, at);
+        let ended = self.end_tasks(running.iter().map(|&(_, task)| task).collect(), &failure);
+        for (number, _) in running {
+            self.member_ended(set, number, failure.clone());
+        }
+        (ended + looked_at) as u64
+    }
+
+    /// End these tasks and all below them, the lowest first; how many that were.
+    fn end_tasks(&mut self, mut below: Vec<u32>, why: &Value) -> usize {
+        let mut order = Vec::new();
+        while let Some(id) = below.pop() {
+            order.push(id);
+            let Some(task) = self.task(id) else { continue };
+            for &set in &task.sets {
+                if let Some(Some(tasks)) = self.sets.get(set as usize) {
+                    below.extend(tasks.members.iter().filter_map(|member| match member {
+                        Member::Runs(task) => Some(*task),
+                        Member::Ended(_) | Member::Joined => None,
+                    }));
+                }
+            }
+        }
+        for &id in order.iter().rev() {
+            if let Some(task) = self.remove(id) {
+                self.close(&task, why);
+                for set in task.sets {
+                    self.remove_set(set);
+                }
+            }
+        }
+        order.len()
+    }
+
+    fn close(&mut self, task: &Task, why: &Value) {
+        if let Waits::Reply(ticket) = task.waits {
+            self.cancel_ticket(ticket);
+        }
+        if let Some(ticket) = task.deadline {
+            self.cancel_ticket(ticket);
+        }
+        for open in task.open.iter().rev() {
+            self.said.push_back(Poll::Note(Note::End {
+                record: open.record,
+                status: Status::Cancelled,
+                value: why.clone(),
+            }));
+        }
+    }
+
+    fn cancel_ticket(&mut self, ticket: u64) {
+        if self.waiting.remove(&ticket).is_some() {
+            self.cancelled.insert(ticket);
+            let ticket = Ticket(ticket);
+            self.said.push_back(Poll::Cancel { ticket });
+        }
+    }
+
+    fn remove(&mut self, id: u32) -> Option<Box<Task>> {
+        let task = self.tasks.get_mut(id as usize)?.take()?;
+        self.free_tasks.push(id);
+        Some(task)
+    }
+
+    pub(super) fn remove_set(&mut self, set: u32) {
+        if let Some(slot) = self.sets.get_mut(set as usize)
+            && slot.take().is_some()
+        {
+            self.free_sets.push(set);
+        }
+    }
+
+    pub(super) fn stop(&mut self, outcome: Value) {
+        let variables = self.variables();
+        let at = self.task(0).map_or(0, Task::at);
+        self.end_tasks(vec![0], &failure(FailureKind::Cancelled, at));
+        self.finish(outcome, variables, at);
+    }
+
+    pub(super) fn fault(&mut self, kind: FaultKind, at: u32) {
+        let variables = self.variables();
+        self.end_tasks(vec![0], &failure(FailureKind::Cancelled, at));
+        self.finished = Some(Finished {
+            outcome: Err(Fault { kind, at }),
+            variables,
+        });
+    }
+
+    fn finish(&mut self, outcome: Value, variables: Map, at: u32) {
+        let most = self.limits.memory;
+        let data = match &outcome {
+            Value::Failure(failure) => &failure.data,
+            data => data,
+        };
+        let fits = weigh(data, most).and_then(|_| weigh_fields(&variables, most));
+        let outcome = match fits {
+            Ok(_) => Ok(outcome),
+            Err(unfit) => {
+                let kind = match unfit {
+                    Unfit::TooDeep => FaultKind::TooDeep,
+                    Unfit::TooHeavy | Unfit::NoData => FaultKind::OutOfMemory,
+                };
+                Err(Fault { kind, at })
+            }
+        };
+        self.finished = Some(Finished { outcome, variables });
+    }
+
+    /// The variables of a run that did not come to its end by itself.
+    fn variables(&self) -> Map {
+        let Some(task) = self.task(0) else {
+            return Map::default();
+        };
+        let mut scopes = task.frames.iter().filter_map(|frame| {
+            let function = self.plan().functions.get(frame.function as usize)?;
+            match task.stack.get(frame.base as usize) {
+                Some(Value::Map(fields)) if function.locals > 0 => Some(Map::clone(fields)),
+                _ => None,
+            }
+        });
+        scopes.next().unwrap_or_default()
+    }
+}
+
+fn failure(kind: FailureKind, at: u32) -> Value {
+    Value::Failure(Rc::new(Failure {
+        kind,
+        message: kind.sentence().into(),
+        data: Value::Null,
+        at,
+    }))
+}

@@ -1,0 +1,639 @@
+//! What each instruction does: the one exhaustive match over the list.
+//!
+//! The stack has what the verifier proved it to have. Where a value is of another kind all the
+//! same, the instruction goes on with nothing rather than to panic; the laws, which run with
+//! assertions, would find it.
+
+use super::operations::{
+    divides, fail, failure_map, fits, holds, integer, integers, is_true, no_number, or_failure,
+    small, wrong_type,
+};
+use super::tables::{name_of, shape};
+use super::tasks::{Joined, record_at, set_at};
+use super::{Exit, Machine, Note, Poll, Waiter};
+use crate::fault::{Failure, FailureKind, FaultKind};
+use crate::isa::{Instr, Status};
+use crate::task::{Frame, MAX_FRAMES, Task, TaskSet, Waits};
+use crate::value::{Map, Value};
+use crate::verify::Verified;
+use crate::{exports, policy, shell, text};
+use std::cmp::Ordering;
+use std::rc::Rc;
+
+impl Machine {
+    /// Run a task until it cannot go on.
+    pub(super) fn execute(&mut self, id: u32, task: &mut Task) -> Exit {
+        let plan = Rc::clone(&self.plan);
+        let Some(mut frame) = task.frames.last().copied() else {
+            return Exit::Returns;
+        };
+        let exit = self.run(&plan, id, task, &mut frame);
+        if let Some(last) = task.frames.last_mut() {
+            *last = frame;
+        }
+        exit.unwrap_or_else(Exit::Fault)
+    }
+
+    fn run(
+        &mut self,
+        verified: &Verified,
+        id: u32,
+        task: &mut Task,
+        frame: &mut Frame,
+    ) -> Result<Exit, FaultKind> {
+        let plan = verified.plan();
+        let mut at = frame.at;
+        let mut base = frame.base as usize;
+
+        macro_rules! pop {
+            () => {{
+                debug_assert!(task.stack.len() > base);
+                task.stack.pop().unwrap_or(Value::Null)
+            }};
+        }
+        macro_rules! push {
+            ($value:expr) => {{
+                let value = $value;
+                task.stack.push(value);
+            }};
+        }
+        macro_rules! fail {
+            ($kind:ident, $($message:tt)*) => {
+                fail(FailureKind::$kind, format!($($message)*), frame.at)
+            };
+        }
+        macro_rules! local {
+            ($local:expr) => {
+                task.stack[base + $local as usize]
+            };
+        }
+        // A failed operand is the result, the first one of several.
+        macro_rules! unary {
+            (|$a:ident| $body:expr) => {{
+                let $a = pop!();
+                push!(if $a.failed() { $a } else { $body });
+            }};
+        }
+        macro_rules! binary {
+            (|$a:ident, $b:ident| $body:expr) => {{
+                let $b = pop!();
+                let $a = pop!();
+                push!(if $a.failed() {
+                    $a
+                } else if $b.failed() {
+                    $b
+                } else {
+                    $body
+                });
+            }};
+        }
+        macro_rules! compare {
+            (|$a:ident, $b:ident| $body:expr) => {
+                binary!(|$a, $b| {
+                    self.read(&$a)?;
+                    self.read(&$b)?;
+                    Value::Bool($body)
+                })
+            };
+        }
+        macro_rules! contains {
+            ($contains:path) => {
+                binary!(|a, b| {
+                    let one = self.read(&a)?;
+                    self.read(&b)?;
+                    if let Value::List(items) = &b {
+                        self.charge((items.len() as u64).saturating_mul(1 + (one >> 6)))?;
+                    }
+                    or_failure($contains(&a, &b).map(Value::Bool), frame.at)
+                })
+            };
+        }
+        macro_rules! arithmetic {
+            (|$a:ident, $b:ident| $body:expr) => {
+                binary!(|a, b| match integers(&a, &b) {
+                    Ok(($a, $b)) => or_failure($body, frame.at),
+                    Err(error) => or_failure(Err(error), frame.at),
+                })
+            };
+        }
+        // The top of so many values if one of them failed; else where they start.
+        macro_rules! many {
+            ($count:expr) => {{
+                let start = task.stack.len().saturating_sub($count as usize);
+                debug_assert!(start >= base);
+                match task.stack[start..].iter().position(Value::failed) {
+                    Some(failed) => {
+                        task.stack.swap(start, start + failed);
+                        task.stack.truncate(start + 1);
+                        continue;
+                    }
+                    None => start,
+                }
+            }};
+        }
+        // Leave with this; what comes next is the next instruction.
+        macro_rules! leave {
+            ($exit:expr) => {{
+                frame.at = at;
+                return Ok($exit);
+            }};
+        }
+
+        loop {
+            let Some(&instr) = plan.code.get(at as usize) else {
+                debug_assert!(false, "verified code does not run out");
+                return Err(FaultKind::Deadlock);
+            };
+            frame.at = at;
+            let info = instr.info();
+            #[cfg(debug_assertions)]
+            {
+                self.executed[info.byte as usize] = true;
+            }
+            self.charge(info.fuel.into())?;
+            if self.census_is_due() {
+                self.census(task)?;
+            }
+            at += 1;
+            match instr {
+                Instr::Null {} => push!(Value::Null),
+                Instr::True {} => push!(Value::Bool(true)),
+                Instr::False {} => push!(Value::Bool(false)),
+                Instr::Int { value } => push!(Value::Int(value.into())),
+                Instr::Text { text } => push!(Value::Text(self.text(plan, text)?)),
+                Instr::Const { constant } => push!(self.constant(plan, constant)?),
+                Instr::EmptyList {} => push!(Value::list(Vec::new())),
+                Instr::EmptyMap {} => push!(Value::map(Map::default())),
+
+                Instr::Pop {} => drop(pop!()),
+                Instr::Load { local } => push!(local!(local).clone()),
+                Instr::Take { local } => push!(std::mem::replace(&mut local!(local), Value::Null)),
+                Instr::Store { local } => local!(local) = pop!(),
+
+                Instr::VarOrNull { scope, name } => {
+                    let found = text::field(&local!(scope), name_of(plan, name)).cloned();
+                    push!(found.unwrap_or(Value::Null));
+                }
+                Instr::VarOrFail { scope, name } => {
+                    let name = name_of(plan, name);
+                    match text::field(&local!(scope), name).cloned() {
+                        Some(found) => push!(found),
+                        None => push!(fail!(Undefined, "`{name}` is not set")),
+                    }
+                }
+                Instr::HasVar { scope, name } => {
+                    let found = text::field(&local!(scope), name_of(plan, name)).is_some();
+                    push!(Value::Bool(found));
+                }
+                Instr::SetVar { scope, name } => {
+                    let value = pop!();
+                    self.nest(&value)?;
+                    let name = self.text(plan, name)?;
+                    if let Value::Map(fields) = &mut local!(scope) {
+                        self.set_field(fields, name, value)?;
+                    }
+                }
+                Instr::UnsetVar { scope, name } => {
+                    if let Value::Map(fields) = &mut local!(scope) {
+                        self.unset_field(fields, name_of(plan, name))?;
+                    }
+                }
+
+                Instr::FieldOrNull { name } => unary!(|a| {
+                    let found = text::field(&a, name_of(plan, name)).cloned();
+                    found.unwrap_or(Value::Null)
+                }),
+                Instr::FieldOrFail { name } => unary!(|a| {
+                    let name = name_of(plan, name);
+                    match text::field(&a, name).cloned() {
+                        Some(found) => found,
+                        None => {
+                            fail!(Undefined, "{} has no field `{name}`", text::kind_word(&a))
+                        }
+                    }
+                }),
+                Instr::IndexOrNull {} => binary!(|a, b| {
+                    self.read(&b)?;
+                    text::index(&a, &b).unwrap_or(Value::Null)
+                }),
+                Instr::IndexOrFail {} => binary!(|a, b| {
+                    self.read(&b)?;
+                    match text::index(&a, &b) {
+                        Some(found) => found,
+                        None => {
+                            let at = text::render(&b);
+                            fail!(Undefined, "{} has no item `{at}`", text::kind_word(&a))
+                        }
+                    }
+                }),
+
+                Instr::Concat { parts } => {
+                    let start = many!(parts);
+                    let text = self.concat(&task.stack[start..])?;
+                    task.stack.truncate(start);
+                    push!(Value::Text(text));
+                }
+                Instr::JsonText {} => unary!(|a| {
+                    let bytes = self.read(&a)?;
+                    self.produce(bytes)?;
+                    Value::text(text::json_text(&a))
+                }),
+                Instr::ParseJson {} => unary!(|a| match self.read_text(a)? {
+                    Ok(text) => match text::parse_json(&text) {
+                        Some(value) => self.made(value)?,
+                        None => fail!(BadJson, "the text holds no JSON"),
+                    },
+                    Err(other) => other,
+                }),
+                Instr::JsonOrText {} => unary!(|a| match self.read_text(a)? {
+                    Ok(text) => self.made(text::json_or_text(&text))?,
+                    Err(other) => other,
+                }),
+                Instr::NeedInteger {} => unary!(|a| {
+                    self.read(&a)?;
+                    match shell::integer_text(&a) {
+                        Some(text) => Value::text(text),
+                        None => or_failure(Err(no_number(&a)), frame.at),
+                    }
+                }),
+                Instr::ShellWords {} => unary!(|a| {
+                    let text = self.render(&a)?;
+                    self.produce(text.len() as u64)?;
+                    Value::text(shell::quote_words(&text))
+                }),
+                Instr::FreshDelimiter { values } => {
+                    let start = many!(usize::from(values) + 1);
+                    let mut texts = Vec::with_capacity(task.stack.len() - start);
+                    for value in task.stack.drain(start..) {
+                        texts.push(self.render(&value)?);
+                    }
+                    let base = texts.first().map_or("", |base| base);
+                    let values = texts.get(1..).unwrap_or(&[]);
+                    push!(Value::text(shell::fresh_delimiter(base, values)));
+                }
+                Instr::Exports {} => {
+                    let value = pop!();
+                    let bytes = self.read(&value)?;
+                    self.produce(bytes.saturating_mul(2))?;
+                    push!(match &value {
+                        Value::Map(fields) => Value::map(exports::exports(fields)),
+                        _ => Value::map(Map::default()),
+                    });
+                }
+
+                Instr::List { items } => {
+                    let start = many!(items);
+                    for item in &task.stack[start..] {
+                        self.nest(item)?;
+                    }
+                    let items: Vec<Value> = task.stack.drain(start..).collect();
+                    push!(Value::list(items));
+                }
+                Instr::Append { list } => {
+                    let item = pop!();
+                    self.nest(&item)?;
+                    if let Value::List(items) = &mut local!(list) {
+                        if Rc::get_mut(items).is_none() {
+                            self.produce(items.len() as u64 * 24)?;
+                        }
+                        Rc::make_mut(items).push(item);
+                    }
+                }
+                Instr::Length {} => push!(match pop!() {
+                    Value::List(items) => Value::Int(items.len() as i64),
+                    _ => Value::Int(0),
+                }),
+                Instr::Put { name } => {
+                    let value = pop!();
+                    self.nest(&value)?;
+                    let name = self.text(plan, name)?;
+                    if let Some(Value::Map(fields)) = task.stack.last_mut() {
+                        self.set_field(fields, name, value)?;
+                    }
+                }
+                Instr::Merge {} => {
+                    let over = pop!();
+                    if let (Some(Value::Map(fields)), Value::Map(over)) =
+                        (task.stack.last_mut(), &over)
+                    {
+                        self.merge(fields, over)?;
+                    }
+                }
+                Instr::Without {} => {
+                    let dropped = pop!();
+                    if let (Some(Value::Map(fields)), Value::Map(dropped)) =
+                        (task.stack.last_mut(), &dropped)
+                    {
+                        self.without(fields, dropped)?;
+                    }
+                }
+
+                Instr::EqNumbersFirst {} => compare!(|a, b| policy::eq_numbers_first(&a, &b)),
+                Instr::NeNumbersFirst {} => compare!(|a, b| !policy::eq_numbers_first(&a, &b)),
+                Instr::LtNumbersFirst {} => {
+                    compare!(|a, b| holds(policy::order_numbers_first(&a, &b), Ordering::is_lt))
+                }
+                Instr::LeNumbersFirst {} => {
+                    compare!(|a, b| holds(policy::order_numbers_first(&a, &b), Ordering::is_le))
+                }
+                Instr::GtNumbersFirst {} => {
+                    compare!(|a, b| holds(policy::order_numbers_first(&a, &b), Ordering::is_gt))
+                }
+                Instr::GeNumbersFirst {} => {
+                    compare!(|a, b| holds(policy::order_numbers_first(&a, &b), Ordering::is_ge))
+                }
+                Instr::InNumbersFirst {} => contains!(policy::in_numbers_first),
+                Instr::EqByType {} => compare!(|a, b| policy::eq_by_type(&a, &b)),
+                Instr::NeByType {} => compare!(|a, b| !policy::eq_by_type(&a, &b)),
+                Instr::LtByType {} => {
+                    compare!(|a, b| holds(policy::order_by_type(&a, &b), Ordering::is_lt))
+                }
+                Instr::LeByType {} => {
+                    compare!(|a, b| holds(policy::order_by_type(&a, &b), Ordering::is_le))
+                }
+                Instr::GtByType {} => {
+                    compare!(|a, b| holds(policy::order_by_type(&a, &b), Ordering::is_gt))
+                }
+                Instr::GeByType {} => {
+                    compare!(|a, b| holds(policy::order_by_type(&a, &b), Ordering::is_ge))
+                }
+                Instr::InByType {} => contains!(policy::in_by_type),
+
+                Instr::TruthWords {} => push!(Value::Bool(policy::truth_words(&pop!()))),
+                Instr::TruthEmptiness {} => push!(Value::Bool(policy::truth_emptiness(&pop!()))),
+                Instr::TruthFlags {} => {
+                    let value = pop!();
+                    if let Value::Text(text) = &value {
+                        self.charge(text.len() as u64 >> 6)?;
+                    }
+                    push!(Value::Bool(policy::truth_flags(&value)));
+                }
+                Instr::Not {} => push!(Value::Bool(!is_true(&pop!()))),
+                Instr::IsNull {} => push!(Value::Bool(matches!(pop!(), Value::Null))),
+
+                Instr::Add {} => arithmetic!(|a, b| fits(a.checked_add(b))),
+                Instr::Sub {} => arithmetic!(|a, b| fits(a.checked_sub(b))),
+                Instr::Mul {} => arithmetic!(|a, b| fits(a.checked_mul(b))),
+                Instr::Div {} => {
+                    arithmetic!(|a, b| divides(b).and_then(|()| fits(a.checked_div(b))))
+                }
+                Instr::Rem {} => {
+                    // The remainder of the one division that overflows is zero.
+                    arithmetic!(|a, b| divides(b).and_then(|()| fits(Some(a.wrapping_rem(b)))))
+                }
+                Instr::Less {} => {
+                    let b = pop!();
+                    let a = pop!();
+                    push!(Value::Bool(small(&a) < small(&b)));
+                }
+                Instr::Builtin { which, arguments } => {
+                    let start = many!(arguments);
+                    let called = self.builtin(which, &task.stack[start..])?;
+                    task.stack.truncate(start);
+                    push!(or_failure(called, frame.at));
+                }
+
+                Instr::Jump { to } => at = to,
+                Instr::JumpIf { to } => {
+                    if is_true(&pop!()) {
+                        at = to;
+                    }
+                }
+                Instr::JumpUnless { to } => {
+                    if !is_true(&pop!()) {
+                        at = to;
+                    }
+                }
+                Instr::JumpFailed { to } => {
+                    debug_assert!(task.stack.len() > base);
+                    if task.stack.last().is_some_and(Value::failed) {
+                        at = to;
+                    }
+                }
+                Instr::ListOr { to } => {
+                    let value = pop!();
+                    push!(match value {
+                        Value::List(_) => value,
+                        other => {
+                            at = to;
+                            wrong_type(other, "a list", frame.at)
+                        }
+                    });
+                }
+                Instr::MapOr { to } => {
+                    let value = pop!();
+                    push!(match value {
+                        Value::Map(_) => value,
+                        other => {
+                            at = to;
+                            wrong_type(other, "an object", frame.at)
+                        }
+                    });
+                }
+                Instr::IntOr { to } => {
+                    let value = pop!();
+                    push!(match integer(&value) {
+                        Some(value) => Value::Int(value),
+                        None => {
+                            at = to;
+                            match value {
+                                Value::Failure(_) => value,
+                                other => or_failure(Err(no_number(&other)), frame.at),
+                            }
+                        }
+                    });
+                }
+                Instr::Next {
+                    list,
+                    at: position,
+                    to,
+                } => {
+                    let current = small(&local!(position));
+                    let item = match (&local!(list), usize::try_from(current)) {
+                        (Value::List(items), Ok(index)) => items.get(index).cloned(),
+                        _ => None,
+                    };
+                    match item {
+                        Some(item) => {
+                            local!(position) = Value::Int(current.saturating_add(1));
+                            push!(item);
+                        }
+                        None => at = to,
+                    }
+                }
+
+                Instr::Call { function } => {
+                    if task.frames.len() >= MAX_FRAMES {
+                        return Err(FaultKind::TooDeep);
+                    }
+                    let (params, start, locals) = shape(plan, function);
+                    let room = locals + verified.height(function);
+                    if task.stack.capacity() - task.stack.len() < room {
+                        self.produce(task.stack.capacity() as u64 * 24)?;
+                        task.stack.reserve(room);
+                    }
+                    frame.at = at;
+                    if let Some(last) = task.frames.last_mut() {
+                        *last = *frame;
+                    }
+                    base = task.stack.len().saturating_sub(params);
+                    at = start;
+                    task.stack.resize(base + locals, Value::Null);
+                    *frame = Frame {
+                        function,
+                        at,
+                        base: base as u32,
+                    };
+                    task.frames.push(*frame);
+                }
+                Instr::Return {} => {
+                    if task.frames.len() == 1 {
+                        leave!(Exit::Returns);
+                    }
+                    let results = plan.functions.get(frame.function as usize);
+                    let results = results.map_or(0, |function| function.results.len());
+                    let first = task.stack.len().saturating_sub(results).max(base);
+                    task.stack.drain(base..first);
+                    task.frames.pop();
+                    if let Some(last) = task.frames.last() {
+                        *frame = *last;
+                    }
+                    at = frame.at;
+                    base = frame.base as usize;
+                }
+                Instr::Stop {} => leave!(Exit::Stops(pop!())),
+                Instr::Fail { message } => push!(Value::Failure(Rc::new(Failure {
+                    kind: FailureKind::Message,
+                    message: self.text(plan, message)?,
+                    data: Value::Null,
+                    at: frame.at,
+                }))),
+                Instr::FailureMap {} => {
+                    let value = pop!();
+                    if let Value::Failure(failure) = &value {
+                        self.nest(&failure.data)?;
+                    }
+                    self.produce(256)?;
+                    push!(Value::map(failure_map(&value)));
+                }
+                Instr::CountStep {} => {
+                    self.steps = self.steps.saturating_add(1);
+                    push!(if self.steps > self.limits.steps {
+                        fail!(StepLimit, "more than {} steps ran", self.limits.steps)
+                    } else {
+                        Value::Null
+                    });
+                }
+
+                Instr::Tasks {} => {
+                    self.produce(128)?;
+                    let set = self.new_set(id);
+                    task.sets.push(set);
+                    push!(Value::Tasks(set));
+                }
+                Instr::Fork { function } => {
+                    let (params, ..) = shape(plan, function);
+                    let params = task.stack.len().saturating_sub(params);
+                    let params = task.stack.split_off(params);
+                    self.fork(task, function, params, frame.at)?;
+                }
+                Instr::ForkWithin { function } => {
+                    let (params, ..) = shape(plan, function);
+                    let params = task.stack.len().saturating_sub(params);
+                    let params = task.stack.split_off(params);
+                    let ms = small(&pop!()).max(0) as u64;
+                    let child = self.fork(task, function, params, frame.at)?;
+                    let ticket = self.ticket(Waiter::Deadline { task: child });
+                    if let Some(Some(child)) = self.tasks.get_mut(child as usize) {
+                        child.deadline = Some(ticket.0);
+                    }
+                    self.said.push_back(Poll::Timer { ticket, ms });
+                    leave!(Exit::Says);
+                }
+                Instr::WaitBelow {} => {
+                    let below = task.stack.last().map_or(0, small).max(1);
+                    let set = set_at(task, 1);
+                    let running = self.set(set).map_or(0, |set| set.running);
+                    if i64::from(running) < below {
+                        drop(pop!());
+                    } else {
+                        task.waits = Waits::Set(set);
+                        return Ok(Exit::Waits);
+                    }
+                }
+                Instr::JoinNext { to } => match self.join(task, TaskSet::join_first) {
+                    Joined::One(result) => push!(result),
+                    Joined::All => at = to,
+                    Joined::Waits => return Ok(Exit::Waits),
+                },
+                Instr::JoinAny { to } => match self.join(task, TaskSet::join_any) {
+                    Joined::One((number, result)) => {
+                        push!(Value::Int(number.into()));
+                        push!(result);
+                    }
+                    Joined::All => at = to,
+                    Joined::Waits => return Ok(Exit::Waits),
+                },
+                Instr::Cancel {} => {
+                    let looked_at = self.cancel_set(set_at(task, 0), frame.at);
+                    self.charge(looked_at)?;
+                    if !self.said.is_empty() {
+                        leave!(Exit::Says);
+                    }
+                }
+
+                Instr::Host { call } => {
+                    let call = self.ask(plan, id, task, call)?;
+                    leave!(Exit::Call(call));
+                }
+
+                Instr::StepBegin { step } => leave!(self.begin(task, step, None)),
+                Instr::StepSkip { step } => leave!(Exit::Note(Note::Skip {
+                    step,
+                    parent: task.innermost(),
+                })),
+                Instr::Iteration { step } => {
+                    let number = small(&pop!());
+                    leave!(self.begin(task, step, Some(number)));
+                }
+                Instr::StepAttempt {} => {
+                    let record = record_at(task, 0);
+                    let number = task.attempt(record);
+                    leave!(Exit::Note(Note::Attempt { record, number }));
+                }
+                Instr::StepOutput {} => {
+                    let value = pop!();
+                    self.read(&value)?;
+                    let record = record_at(task, 0);
+                    leave!(Exit::Note(Note::Output { record, value }));
+                }
+                Instr::StepEnd { status } => {
+                    let value = pop!();
+                    let failed = value.failed();
+                    if !failed {
+                        self.read(&value)?;
+                    }
+                    let record = record_at(task, 0);
+                    drop(pop!());
+                    task.close(record);
+                    let status = match Status::from_byte(status) {
+                        Some(status) if !failed => status,
+                        _ => Status::Failed,
+                    };
+                    leave!(Exit::Note(Note::End {
+                        record,
+                        status,
+                        value
+                    }));
+                }
+                Instr::Warn {} => {
+                    let text = self.render(&pop!())?;
+                    leave!(Exit::Note(Note::Warn {
+                        record: task.innermost(),
+                        text,
+                    }));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! What a run may use: fuel for work, bytes for memory.
+//!
+//! Fuel is charged for each instruction and for each 64 bytes that it reads as a whole or makes.
+//! Memory is not counted as it comes and goes: bytes made are added up, and when they could exceed
+//! the limit a census of everything alive finds out whether they do. A census costs what is alive
+//! and happens after an eighth of the limit at the earliest, so its cost spreads thin; memory can
+//! exceed its limit by that eighth and by one value.
+
+use super::Machine;
+use crate::fault::FaultKind;
+use crate::task::{Member, Task};
+use crate::value::Value;
+use crate::weight::{Census, Unfit, Weight, weigh};
+
+impl Machine {
+    #[inline]
+    pub(super) fn charge(&mut self, fuel: u64) -> Result<(), FaultKind> {
+        match self.fuel.checked_sub(fuel) {
+            Some(left) => {
+                self.fuel = left;
+                Ok(())
+            }
+            None => {
+                self.fuel = 0;
+                Err(FaultKind::OutOfFuel)
+            }
+        }
+    }
+
+    /// Charge for bytes that are about to be made.
+    #[inline]
+    pub(super) fn produce(&mut self, bytes: u64) -> Result<(), FaultKind> {
+        if bytes > self.limits.memory {
+            return Err(FaultKind::OutOfMemory);
+        }
+        self.produced = self.produced.saturating_add(bytes);
+        self.charge(bytes >> 6)
+    }
+
+    /// Charge for reading all of a value; its bytes when written out.
+    #[inline]
+    pub(super) fn read(&mut self, value: &Value) -> Result<u64, FaultKind> {
+        let bytes = match value {
+            Value::Text(text) => text.len() as u64,
+            Value::Bytes(bytes) => bytes.len() as u64,
+            Value::List(_) | Value::Map(_) => self.weigh(value)?.bytes,
+            _ => return Ok(24),
+        };
+        self.charge(bytes >> 6)?;
+        Ok(bytes)
+    }
+
+    /// Charge for putting a value into a list or a map.
+    #[inline]
+    pub(super) fn nest(&mut self, value: &Value) -> Result<(), FaultKind> {
+        if matches!(value, Value::List(_) | Value::Map(_)) {
+            let nodes = self.weigh(value)?.nodes;
+            self.charge(nodes >> 2)?;
+        }
+        self.produce(24)
+    }
+
+    fn weigh(&self, value: &Value) -> Result<Weight, FaultKind> {
+        weigh(value, self.limits.memory).map_err(|unfit| match unfit {
+            Unfit::TooDeep => FaultKind::TooDeep,
+            Unfit::TooHeavy | Unfit::NoData => FaultKind::OutOfMemory,
+        })
+    }
+
+    /// Whether so much was made that everything alive is to be counted.
+    #[inline]
+    pub(super) fn census_is_due(&self) -> bool {
+        self.produced > self.census_after
+    }
+
+    /// Count everything alive; `running` is the task that is not in its place.
+    #[cold]
+    pub(super) fn census(&mut self, running: &Task) -> Result<(), FaultKind> {
+        let mut census = Census::default();
+        let tasks = self.tasks.iter().flatten().map(Box::as_ref);
+        for task in tasks.chain([running]) {
+            census.bytes += (size_of::<Task>() + task.stack.capacity() * size_of::<Value>()) as u64;
+            census.values(&task.stack);
+        }
+        for set in self.sets.iter().flatten() {
+            census.bytes += (set.members.len() * (size_of::<Member>() + 4)) as u64;
+            for member in &set.members {
+                if let Member::Ended(result) = member {
+                    census.values([result]);
+                }
+            }
+        }
+        census.values(self.constants.iter().flatten());
+        self.texts
+            .iter()
+            .flatten()
+            .for_each(|text| census.text(text));
+        census.bytes += self.cancelled.len() as u64 * 16;
+        let limit = self.limits.memory;
+        if census.bytes > limit {
+            return Err(FaultKind::OutOfMemory);
+        }
+        self.produced = 0;
+        self.census_after = (limit - census.bytes).max(limit / 8);
+        Ok(())
+    }
+}

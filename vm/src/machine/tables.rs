@@ -1,0 +1,83 @@
+//! Texts and constants of the plan as values, made once each.
+
+use super::Machine;
+use crate::fault::FaultKind;
+use crate::plan::{Const, Plan};
+use crate::value::{Map, Value};
+use std::rc::Rc;
+
+impl Machine {
+    #[inline]
+    pub(super) fn text(&mut self, plan: &Plan, id: u32) -> Result<Rc<str>, FaultKind> {
+        match self.texts.get(id as usize) {
+            Some(Some(text)) => Ok(text.clone()),
+            _ => self.make_text(plan, id),
+        }
+    }
+
+    #[cold]
+    pub(super) fn make_text(&mut self, plan: &Plan, id: u32) -> Result<Rc<str>, FaultKind> {
+        let text: Rc<str> = name_of(plan, id).into();
+        self.produce(text.len() as u64)?;
+        if let Some(slot) = self.texts.get_mut(id as usize) {
+            *slot = Some(text.clone());
+        }
+        Ok(text)
+    }
+
+    #[inline]
+    pub(super) fn constant(&mut self, plan: &Plan, id: u32) -> Result<Value, FaultKind> {
+        match self.constants.get(id as usize) {
+            Some(Some(value)) => Ok(value.clone()),
+            _ => self.make_constant(plan, id),
+        }
+    }
+
+    // Parts come before what they are part of and nest as deep as the verifier lets them, so
+    // this ends.
+    #[cold]
+    pub(super) fn make_constant(&mut self, plan: &Plan, id: u32) -> Result<Value, FaultKind> {
+        let run = |first: u32, size: usize| {
+            let first = first as usize;
+            plan.parts.get(first..first + size).unwrap_or(&[])
+        };
+        let value = match plan.constants.get(id as usize).copied() {
+            None | Some(Const::Null) => Value::Null,
+            Some(Const::Bool(value)) => Value::Bool(value),
+            Some(Const::Int(value)) => Value::Int(value),
+            Some(Const::Float(value)) => Value::Float(value),
+            Some(Const::Text(text)) => Value::Text(self.text(plan, text)?),
+            Some(Const::List { first, count }) => {
+                let parts = run(first, count as usize);
+                self.produce(parts.len() as u64 * 24)?;
+                let items = parts.iter().map(|&part| self.constant(plan, part));
+                Value::list(items.collect::<Result<_, _>>()?)
+            }
+            Some(Const::Map { first, count }) => {
+                let parts = run(first, count as usize * 2);
+                self.produce(parts.len() as u64 * 32)?;
+                let mut fields = Map::default();
+                for pair in parts.chunks_exact(2) {
+                    let name = self.text(plan, pair[0])?;
+                    fields.insert(name, self.constant(plan, pair[1])?);
+                }
+                Value::map(fields)
+            }
+        };
+        if let Some(slot) = self.constants.get_mut(id as usize) {
+            *slot = Some(value.clone());
+        }
+        Ok(value)
+    }
+}
+
+#[inline]
+pub(super) fn name_of(plan: &Plan, id: u32) -> &str {
+    plan.texts.get(id).unwrap_or("")
+}
+
+/// Parameters, first instruction and locals of a function.
+pub(super) fn shape(plan: &Plan, function: u32) -> (usize, u32, usize) {
+    let function = plan.functions.get(function as usize);
+    function.map_or((0, 0, 0), |f| (f.params.len(), f.start, f.locals as usize))
+}

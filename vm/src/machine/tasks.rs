@@ -1,0 +1,158 @@
+//! Steps, calls and tasks: what a task begins, asks for and waits for.
+
+use super::tables::shape;
+use super::{Call, Exit, Machine, Note, Waiter};
+use crate::fault::FaultKind;
+use crate::plan::Plan;
+use crate::task::{MAX_TASKS, Member, Open, RecordId, Task, TaskSet, Waits};
+use crate::text;
+use crate::value::Value;
+
+/// What waiting for a task of a set came to.
+pub(super) enum Joined<T> {
+    One(T),
+    /// There is none left; the set is gone from the stack.
+    All,
+    Waits,
+}
+
+impl Machine {
+    pub(super) fn begin(&mut self, task: &mut Task, step: u32, iteration: Option<i64>) -> Exit {
+        let record = RecordId(self.next_record);
+        self.next_record = self.next_record.wrapping_add(1);
+        let parent = task.innermost();
+        task.open.push(Open { record, attempt: 1 });
+        task.stack.push(Value::Step(record.0));
+        Exit::Note(Note::Begin {
+            record,
+            parent,
+            step,
+            iteration,
+        })
+    }
+
+    pub(super) fn fork(
+        &mut self,
+        task: &Task,
+        function: u32,
+        params: Vec<Value>,
+        at: u32,
+    ) -> Result<u32, FaultKind> {
+        if self.alive() >= MAX_TASKS {
+            return Err(FaultKind::TooManyTasks);
+        }
+        let (_, _, locals) = shape(self.plan(), function);
+        let room = locals + self.plan.height(function);
+        self.produce((size_of::<Task>() + 64 + room * size_of::<Value>()) as u64)?;
+        let set = set_at(task, 0);
+        let number = self.set(set).map_or(0, |set| set.members.len() as u32);
+        let child = self.start(function, params, Some((set, number)), task.innermost(), at);
+        if let Some(set) = self.set(set) {
+            set.members.push(Member::Runs(child));
+            set.running += 1;
+        }
+        Ok(child)
+    }
+
+    pub(super) fn new_set(&mut self, owner: u32) -> u32 {
+        let set = Some(TaskSet::new(owner));
+        match self.free_sets.pop() {
+            Some(id) => {
+                self.sets[id as usize] = set;
+                id
+            }
+            None => {
+                self.sets.push(set);
+                (self.sets.len() - 1) as u32
+            }
+        }
+    }
+
+    pub(super) fn set(&mut self, set: u32) -> Option<&mut TaskSet> {
+        self.sets.get_mut(set as usize)?.as_mut()
+    }
+
+    pub(super) fn forget_set(&mut self, task: &mut Task, set: u32) {
+        task.sets.retain(|&known| known != set);
+        self.remove_set(set);
+    }
+
+    /// Take a result from the set on top of the stack.
+    pub(super) fn join<T>(
+        &mut self,
+        task: &mut Task,
+        take: fn(&mut TaskSet) -> Option<T>,
+    ) -> Joined<T> {
+        let set = set_at(task, 0);
+        let Some(tasks) = self.set(set).filter(|set| !set.all_joined()) else {
+            task.stack.pop();
+            self.forget_set(task, set);
+            return Joined::All;
+        };
+        match take(tasks) {
+            Some(result) => Joined::One(result),
+            None => {
+                task.waits = Waits::Set(set);
+                Joined::Waits
+            }
+        }
+    }
+
+    /// The call with all its arguments; the task waits for its reply.
+    pub(super) fn ask(
+        &mut self,
+        plan: &Plan,
+        id: u32,
+        task: &mut Task,
+        host: u32,
+    ) -> Result<Call, FaultKind> {
+        let mut args = Vec::new();
+        if let Some(entry) = plan.calls.get(host as usize) {
+            let fixed = self.constant(plan, entry.fixed)?;
+            let open = entry.open.count_ones() as usize;
+            let open = task.stack.len().saturating_sub(open);
+            for value in &task.stack[open..] {
+                self.read(value)?;
+            }
+            let mut given = task.stack.drain(open..);
+            let params = entry.kind.params().iter().enumerate();
+            args.extend(params.map(|(number, &name)| {
+                let value = if entry.open >> number & 1 == 1 {
+                    given.next()
+                } else {
+                    text::field(&fixed, name).cloned()
+                };
+                (name, value.unwrap_or(Value::Null))
+            }));
+        }
+        let ticket = self.ticket(Waiter::Call { task: id });
+        task.waits = Waits::Reply(ticket.0);
+        Ok(Call {
+            ticket,
+            host,
+            args,
+            record: task.innermost(),
+        })
+    }
+}
+
+/// The set of tasks that stands so far below the top.
+pub(super) fn set_at(task: &Task, below: usize) -> u32 {
+    match task.stack.iter().nth_back(below) {
+        Some(Value::Tasks(set)) => *set,
+        other => {
+            debug_assert!(false, "a set of tasks, not {other:?}");
+            u32::MAX
+        }
+    }
+}
+
+pub(super) fn record_at(task: &Task, below: usize) -> RecordId {
+    match task.stack.iter().nth_back(below) {
+        Some(Value::Step(record)) => RecordId(*record),
+        other => {
+            debug_assert!(false, "a step, not {other:?}");
+            RecordId(u32::MAX)
+        }
+    }
+}

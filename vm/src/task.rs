@@ -1,0 +1,168 @@
+//! One line of execution, and sets of them.
+//!
+//! Data only: what a task holds while it runs or waits. Who runs when is decided in `machine`.
+
+use crate::value::Value;
+use std::collections::VecDeque;
+
+/// The number of a step that was begun, in the order of their beginning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RecordId(pub u32);
+
+/// How deep functions may call each other in one task.
+pub(crate) const MAX_FRAMES: usize = 256;
+/// How many tasks may be alive.
+pub(crate) const MAX_TASKS: usize = 100_000;
+
+/// A function being run. Its locals start at `base` in the stack of its task, and what it
+/// computes stands above them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Frame {
+    pub function: u32,
+    /// The instruction that comes next.
+    pub at: u32,
+    pub base: u32,
+}
+
+/// A step that was begun and not ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Open {
+    pub record: RecordId,
+    pub attempt: u32,
+}
+
+/// What keeps a task from going on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waits {
+    /// Nothing does.
+    No,
+    /// The reply to a call, by its ticket.
+    Reply(u64),
+    /// Something about a set of its own.
+    Set(u32),
+}
+
+#[derive(Debug)]
+pub(crate) struct Task {
+    pub stack: Vec<Value>,
+    pub frames: Vec<Frame>,
+    pub open: Vec<Open>,
+    /// The open step that was innermost where this task was forked.
+    pub above: Option<RecordId>,
+    pub waits: Waits,
+    /// The set it belongs to and its number there; none for the first task of a run.
+    pub member_of: Option<(u32, u32)>,
+    /// The sets it made and has not joined.
+    pub sets: Vec<u32>,
+    /// The ticket of its deadline.
+    pub deadline: Option<u64>,
+    /// Tells it from an earlier task in the same place.
+    pub birth: u64,
+    /// The instruction that forked it.
+    pub forked_at: u32,
+}
+
+impl Task {
+    pub fn innermost(&self) -> Option<RecordId> {
+        self.open.last().map(|open| open.record).or(self.above)
+    }
+
+    /// Count another attempt of an open step; its number.
+    pub fn attempt(&mut self, record: RecordId) -> u32 {
+        let open = self.open.iter_mut().rfind(|open| open.record == record);
+        open.map_or(0, |open| {
+            open.attempt = open.attempt.saturating_add(1);
+            open.attempt
+        })
+    }
+
+    pub fn close(&mut self, record: RecordId) {
+        if let Some(found) = self.open.iter().rposition(|open| open.record == record) {
+            self.open.remove(found);
+        }
+    }
+
+    /// The instruction it is at.
+    pub fn at(&self) -> u32 {
+        self.frames.last().map_or(0, |frame| frame.at)
+    }
+}
+
+#[derive(Debug)]
+pub(crate) enum Member {
+    Runs(u32),
+    Ended(Value),
+    Joined,
+}
+
+/// Tasks that one task waits for together.
+#[derive(Debug)]
+pub(crate) struct TaskSet {
+    pub owner: u32,
+    pub members: Vec<Member>,
+    /// The first member that may not be joined yet.
+    pub first: usize,
+    /// Members in the order of their end; some may be joined already.
+    pub ended: VecDeque<u32>,
+    pub running: u32,
+    pub joined: usize,
+}
+
+impl TaskSet {
+    pub fn new(owner: u32) -> TaskSet {
+        TaskSet {
+            owner,
+            members: Vec::new(),
+            first: 0,
+            ended: VecDeque::new(),
+            running: 0,
+            joined: 0,
+        }
+    }
+
+    pub fn all_joined(&self) -> bool {
+        self.joined == self.members.len()
+    }
+
+    pub fn end(&mut self, number: u32, result: Value) {
+        if let Some(member) = self.members.get_mut(number as usize)
+            && matches!(member, Member::Runs(_))
+        {
+            *member = Member::Ended(result);
+            self.running -= 1;
+            self.ended.push_back(number);
+        }
+    }
+
+    /// The result of the first member that was not joined yet, if it has ended.
+    pub fn join_first(&mut self) -> Option<Value> {
+        while let Some(Member::Joined) = self.members.get(self.first) {
+            self.first += 1;
+        }
+        self.join(self.first)
+    }
+
+    /// Number and result of the member that ended first of those not joined yet.
+    pub fn join_any(&mut self) -> Option<(u32, Value)> {
+        while let Some(number) = self.ended.pop_front() {
+            if let Some(result) = self.join(number as usize) {
+                return Some((number, result));
+            }
+        }
+        None
+    }
+
+    fn join(&mut self, number: usize) -> Option<Value> {
+        let member = self.members.get_mut(number)?;
+        match std::mem::replace(member, Member::Joined) {
+            Member::Ended(result) => {
+                self.joined += 1;
+                Some(result)
+            }
+            other => {
+                *member = other;
+                None
+            }
+        }
+    }
+}
