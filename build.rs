@@ -11,7 +11,10 @@ fn main() -> io::Result<()> {
     let mut pages = Vec::new();
     for entry in fs::read_dir(&rules)? {
         let path = entry?.path();
-        let stem = path.file_stem().and_then(|stem| stem.to_str()).map(str::to_string);
+        let stem = path
+            .file_stem()
+            .and_then(|stem| stem.to_str())
+            .map(str::to_string);
         if let Some(stem) = stem.filter(|stem| stem.starts_with("RRC")) {
             pages.push((stem, path.display().to_string()));
         }

@@ -15,14 +15,22 @@ pub fn build(args: &BuildArgs, global: &Global, streams: &mut Streams<'_>) -> io
     if let Err(code) = plan::admit(&args.file, built, global, streams)? {
         return Ok(code);
     }
-    let output = args.output.clone().unwrap_or_else(|| default_output(&args.file));
+    let output = args
+        .output
+        .clone()
+        .unwrap_or_else(|| default_output(&args.file));
     if args.check {
         return current(&output, &bytes, streams);
     }
     std::fs::write(&output, &bytes)
         .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", output.display())))?;
     if !global.quiet {
-        writeln!(streams.err, "wrote {} ({} bytes)", output.display(), bytes.len())?;
+        writeln!(
+            streams.err,
+            "wrote {} ({} bytes)",
+            output.display(),
+            bytes.len()
+        )?;
     }
     Ok(OK)
 }
@@ -40,7 +48,11 @@ fn current(output: &Path, bytes: &[u8], streams: &mut Streams<'_>) -> io::Result
             Ok(OK)
         }
         Ok(_) => {
-            writeln!(streams.err, "{} is not what its recipe compiles to now", output.display())?;
+            writeln!(
+                streams.err,
+                "{} is not what its recipe compiles to now",
+                output.display()
+            )?;
             Ok(FAILED)
         }
         Err(error) => {

@@ -22,7 +22,9 @@ pub fn check(args: &CheckArgs, global: &Global, streams: &mut Streams<'_>) -> io
         true => Disk::with_stdin(&args.stdin_filename)?,
         false => Disk::new(),
     };
-    let Some(files) = files(args, streams)? else { return Ok(USAGE) };
+    let Some(files) = files(args, streams)? else {
+        return Ok(USAGE);
+    };
     let mut sources = Sources::default();
     let mut all = Vec::new();
     let mut readable = true;
@@ -38,7 +40,10 @@ pub fn check(args: &CheckArgs, global: &Global, streams: &mut Streams<'_>) -> io
         }
         all.extend(fixed.checked.report.findings);
     }
-    let kept: Vec<Diagnostic> = all.into_iter().filter(|finding| wanted(finding, args)).collect();
+    let kept: Vec<Diagnostic> = all
+        .into_iter()
+        .filter(|finding| wanted(finding, args))
+        .collect();
     write_findings(&kept, &sources, args, global, streams)?;
     if args.diff {
         streams.out.write_all(diffs.as_bytes())?;
@@ -48,7 +53,11 @@ pub fn check(args: &CheckArgs, global: &Global, streams: &mut Streams<'_>) -> io
         let plural = if applied == 1 { "finding" } else { "findings" };
         writeln!(streams.err, "{applied} {plural} {verb}")?;
     }
-    let least = if args.deny_warnings { Severity::Warning } else { Severity::Error };
+    let least = if args.deny_warnings {
+        Severity::Warning
+    } else {
+        Severity::Error
+    };
     let bad = kept.iter().any(|finding| finding.severity >= least);
     Ok(match (readable, bad) {
         (false, _) => USAGE,
@@ -67,7 +76,9 @@ fn files(args: &CheckArgs, streams: &mut Streams<'_>) -> io::Result<Option<Vec<N
     let mut files = Vec::new();
     for path in &args.paths {
         if path == "-" {
-            files.push(Named { name: args.stdin_filename.clone() });
+            files.push(Named {
+                name: args.stdin_filename.clone(),
+            });
         } else if std::path::Path::new(path).is_dir() {
             files.extend(walk(path));
         } else {
@@ -76,7 +87,10 @@ fn files(args: &CheckArgs, streams: &mut Streams<'_>) -> io::Result<Option<Vec<N
     }
     if files.is_empty() {
         writeln!(streams.err, "rrc: no recipes in {}", args.paths.join(", "))?;
-        writeln!(streams.err, "help: a recipe is a .yaml or .yml file with `steps` or `stages`")?;
+        writeln!(
+            streams.err,
+            "help: a recipe is a .yaml or .yml file with `steps` or `stages`"
+        )?;
         return Ok(None);
     }
     Ok(Some(files))
@@ -91,11 +105,16 @@ fn walk(directory: &str) -> Vec<Named> {
         .flatten()
         .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()))
         .filter(|entry| {
-            entry.path().extension().is_some_and(|e| e == "yaml" || e == "yml")
+            entry
+                .path()
+                .extension()
+                .is_some_and(|e| e == "yaml" || e == "yml")
                 && crate::disk::read(&entry.path().to_string_lossy())
                     .is_ok_and(|bytes| looks_like_a_recipe(&bytes))
         })
-        .map(|entry| Named { name: entry.path().to_string_lossy().into_owned() })
+        .map(|entry| Named {
+            name: entry.path().to_string_lossy().into_owned(),
+        })
         .collect();
     found.sort_by(|a, b| a.name.cmp(&b.name));
     found
@@ -127,7 +146,11 @@ fn fixed(
         (false, true) => Applicability::Safe,
         (false, false) => {
             let checked = rrc_compiler::check(disk, &file.name, options, sources);
-            return Ok(Fixed { checked, applied: 0, diff: String::new() });
+            return Ok(Fixed {
+                checked,
+                applied: 0,
+                diff: String::new(),
+            });
         }
     };
     let mut world = Disk::new();
@@ -137,9 +160,14 @@ fn fixed(
     for _ in 0..MOST_ROUNDS {
         let mut scratch = Sources::default();
         let mut checked = rrc_compiler::check(&world, &file.name, options, &mut scratch);
-        checked.report.findings.retain(|finding| wanted(finding, args));
+        checked
+            .report
+            .findings
+            .retain(|finding| wanted(finding, args));
         let changed = fix::apply(&scratch, &checked.report.findings, most);
-        let Some((source, text, count)) = changed.into_iter().next() else { break };
+        let Some((source, text, count)) = changed.into_iter().next() else {
+            break;
+        };
         before.get_or_insert_with(|| scratch.get(source).text.to_string());
         applied += count;
         // From here on, the file is what the fixes have made of it.
@@ -152,7 +180,11 @@ fn fixed(
             if !args.diff && disk.stdin.is_none() {
                 replace_file(&file.name, after.as_bytes())?;
             }
-            if args.diff { fix::diff(before, &after, &file.name) } else { String::new() }
+            if args.diff {
+                fix::diff(before, &after, &file.name)
+            } else {
+                String::new()
+            }
         }
         _ => String::new(),
     };
@@ -161,7 +193,11 @@ fn fixed(
         true => rrc_compiler::check(disk, &file.name, options, sources),
         false => rrc_compiler::check(&world, &file.name, options, sources),
     };
-    Ok(Fixed { checked, applied, diff })
+    Ok(Fixed {
+        checked,
+        applied,
+        diff,
+    })
 }
 
 /// The new text is complete before the old one is gone.
@@ -205,7 +241,9 @@ fn say_choice(
     sources: &Sources,
     streams: &mut Streams<'_>,
 ) -> io::Result<()> {
-    let Some(Choice { dialect, reason }) = &checked.choice else { return Ok(()) };
+    let Some(Choice { dialect, reason }) = &checked.choice else {
+        return Ok(());
+    };
     let why = match reason {
         Reason::Pinned => "as asked".to_string(),
         Reason::Comment(_) => "as a comment in it says".to_string(),
@@ -237,8 +275,10 @@ fn write_findings(
         Format::Github => report::Format::Github,
     };
     let to_terminal = args.output_file.is_none() && io::stdout().is_terminal();
-    let options =
-        report::Options { color: global.use_color(to_terminal), notes: global.verbose };
+    let options = report::Options {
+        color: global.use_color(to_terminal),
+        notes: global.verbose,
+    };
     let mut written = Vec::new();
     report::write(format, findings, sources, options, &mut written)?;
     match &args.output_file {
@@ -254,7 +294,10 @@ fn write_findings(
 fn statistics(findings: &[Diagnostic], out: &mut dyn Write) -> io::Result<()> {
     let mut counts: BTreeMap<&str, (usize, &str)> = BTreeMap::new();
     for finding in findings {
-        counts.entry(finding.code.code).or_insert((0, finding.code.name)).0 += 1;
+        counts
+            .entry(finding.code.code)
+            .or_insert((0, finding.code.name))
+            .0 += 1;
     }
     for (code, (count, name)) in counts {
         writeln!(out, "{count:6}  {code}  {name}")?;

@@ -16,9 +16,11 @@ const STYLES: Styles = Styles::styled()
 /// Checks, compiles and runs workflow recipes.
 #[derive(Debug, Parser)]
 #[command(name = "rrc", version, styles = STYLES, max_term_width = 100)]
-#[command(after_help = "Exit codes: 0 success; 1 findings, or the run failed; 2 wrong usage or a \
+#[command(
+    after_help = "Exit codes: 0 success; 1 findings, or the run failed; 2 wrong usage or a \
     file that does not compile; 3 no such recipe; 4 the run is paused; 130 interrupted; 143 \
-    terminated.")]
+    terminated."
+)]
 pub struct Cli {
     #[command(flatten)]
     pub global: Global,
@@ -94,7 +96,12 @@ pub struct CheckArgs {
     #[arg(long, value_name = "F", default_value = "<stdin>")]
     pub stdin_filename: String,
     /// How findings are written
-    #[arg(long, value_name = "FORMAT", visible_alias = "output-format", default_value = "human")]
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        visible_alias = "output-format",
+        default_value = "human"
+    )]
     pub format: Format,
     /// Write findings to this file instead of standard output
     #[arg(long, value_name = "F")]
@@ -248,7 +255,9 @@ impl Global {
             Color::Never => false,
             Color::Auto if set("NO_COLOR") => false,
             Color::Auto if set("FORCE_COLOR") || set("CLICOLOR_FORCE") => true,
-            Color::Auto => is_terminal && std::env::var_os("TERM").is_none_or(|term| term != "dumb"),
+            Color::Auto => {
+                is_terminal && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+            }
         }
     }
 }

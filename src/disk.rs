@@ -18,8 +18,13 @@ impl Disk {
     /// Reads standard input, to be found under this name.
     pub fn with_stdin(name: &str) -> io::Result<Disk> {
         let mut bytes = Vec::new();
-        io::stdin().lock().take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
-        Ok(Disk { stdin: Some((name.to_string(), bytes)) })
+        io::stdin()
+            .lock()
+            .take(MAX_BYTES as u64 + 1)
+            .read_to_end(&mut bytes)?;
+        Ok(Disk {
+            stdin: Some((name.to_string(), bytes)),
+        })
     }
 }
 
@@ -51,6 +56,8 @@ pub fn read(path: &str) -> Result<Vec<u8>, ReadError> {
     }
     // A device or a pipe has no size; it is read no further than a file would be.
     let mut bytes = Vec::with_capacity(size.len() as usize + 1);
-    file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(other)?;
+    file.take(MAX_BYTES as u64 + 1)
+        .read_to_end(&mut bytes)
+        .map_err(other)?;
     Ok(bytes)
 }

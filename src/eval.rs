@@ -28,7 +28,9 @@ pub fn eval(args: &EvalArgs, global: &Global, streams: &mut Streams<'_>) -> io::
         &mut report,
     );
     plan::show(&report, &sources, global, streams)?;
-    let Some(compiled) = compiled else { return Ok(FAILED) };
+    let Some(compiled) = compiled else {
+        return Ok(FAILED);
+    };
     let verified = match plan::admit("<expression>", compiled, global, streams)? {
         Ok(verified) => verified,
         Err(code) => return Ok(code),
@@ -54,7 +56,11 @@ pub fn eval(args: &EvalArgs, global: &Global, streams: &mut Streams<'_>) -> io::
     };
     let run = spans.iter().rev().find(|run| run.from <= at);
     let span = run.map_or(Span::top(SourceId(0)), |run| {
-        Span::new(SourceId(run.place.source), run.place.start as usize, run.place.end as usize)
+        Span::new(
+            SourceId(run.place.source),
+            run.place.start as usize,
+            run.place.end as usize,
+        )
     });
     let mut report = Report::default();
     report.add(Diagnostic::new(&codes::EVALUATION_FAILED, span, message));

@@ -12,13 +12,22 @@ static PAGES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 pub fn explain(args: &ExplainArgs, streams: &mut Streams<'_>) -> io::Result<u8> {
     let Some(written) = &args.code else {
         for code in codes::ALL {
-            let codes::Code { code, name, severity, summary } = code;
-            writeln!(streams.out, "{code}  {:7}  {name:22}  {summary}", severity.word())?;
+            let codes::Code {
+                code,
+                name,
+                severity,
+                summary,
+            } = code;
+            writeln!(
+                streams.out,
+                "{code}  {:7}  {name:22}  {summary}",
+                severity.word()
+            )?;
         }
         return Ok(OK);
     };
-    let found = codes::find(written)
-        .and_then(|code| PAGES.iter().find(|(known, _)| *known == code.code));
+    let found =
+        codes::find(written).and_then(|code| PAGES.iter().find(|(known, _)| *known == code.code));
     match found {
         Some((_, page)) => {
             streams.out.write_all(page.as_bytes())?;

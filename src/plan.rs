@@ -19,7 +19,9 @@ pub type Found<T> = Result<T, u8>;
 
 /// Whether a path names a compiled plan.
 pub fn is_plan(path: &str) -> bool {
-    Path::new(path).extension().is_some_and(|extension| extension == "rrb")
+    Path::new(path)
+        .extension()
+        .is_some_and(|extension| extension == "rrb")
 }
 
 pub fn hash(text: &str) -> [u8; 32] {
@@ -59,7 +61,13 @@ pub fn show(
         color: global.use_color(io::stderr().is_terminal()),
         notes: global.verbose,
     };
-    report::write(report::Format::Human, &report.findings, sources, options, streams.err)
+    report::write(
+        report::Format::Human,
+        &report.findings,
+        sources,
+        options,
+        streams.err,
+    )
 }
 
 /// Reads and decodes a plan file.
@@ -77,13 +85,17 @@ pub fn read(path: &str, global: &Global, streams: &mut Streams<'_>) -> io::Resul
                 ReadError::TooLarge(_) => format!("`{path}` is too large"),
                 ReadError::Other(words) => format!("`{path}` cannot be read: {words}"),
             };
-            (&codes::UNREADABLE_FILE, message, "name a plan that `rrc build` wrote".to_string())
+            (
+                &codes::UNREADABLE_FILE,
+                message,
+                "name a plan that `rrc build` wrote".to_string(),
+            )
         }
         Ok(bytes) => match codec::decode(&bytes) {
             Ok(plan) => return Ok(Ok(plan)),
             Err(error) => {
                 let code = match error.what {
-                    DecodeFailure::OtherVersion { .. } => &codes::FOREIGN_PLAN,
+                    DecodeFailure::Version(_) => &codes::FOREIGN_PLAN,
                     _ => &codes::BAD_PLAN,
                 };
                 let help = "build it again with `rrc build`".to_string();
@@ -107,7 +119,14 @@ pub fn admit(
         Ok(verified) => Ok(Ok(verified)),
         Err(rejected) => {
             let help = "build it again with `rrc build`".to_string();
-            refuse(path, &codes::UNSOUND_PLAN, rejected.to_string(), help, global, streams)?;
+            refuse(
+                path,
+                &codes::UNSOUND_PLAN,
+                rejected.to_string(),
+                help,
+                global,
+                streams,
+            )?;
             Ok(Err(USAGE))
         }
     }

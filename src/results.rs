@@ -21,7 +21,11 @@ pub struct Clock {
 
 impl Clock {
     pub fn now() -> Clock {
-        Clock { started: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default() }
+        Clock {
+            started: SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .unwrap_or_default(),
+        }
     }
 
     /// The time so many milliseconds after the start, as RFC 3339 in UTC.
@@ -51,8 +55,20 @@ fn civil(seconds: u64) -> [u64; 6] {
         days -= 365 + u64::from(leap(year));
         year += 1;
     }
-    let lengths =
-        [31, 28 + u64::from(leap(year)), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    let lengths = [
+        31,
+        28 + u64::from(leap(year)),
+        31,
+        30,
+        31,
+        30,
+        31,
+        31,
+        30,
+        31,
+        30,
+        31,
+    ];
     let mut month = 1;
     for length in lengths {
         if days < length {
@@ -61,7 +77,14 @@ fn civil(seconds: u64) -> [u64; 6] {
         days -= length;
         month += 1;
     }
-    [year, month, days + 1, rest / 3600, rest / 60 % 60, rest % 60]
+    [
+        year,
+        month,
+        days + 1,
+        rest / 3600,
+        rest / 60 % 60,
+        rest % 60,
+    ]
 }
 
 /// Variables that only the runner can give; they are not the recipe's own.
@@ -127,7 +150,9 @@ pub fn event_line(
 
 /// One event as a line for people, if it is worth one.
 pub fn text_line(event: &Event, color: bool, out: &mut dyn Write) -> io::Result<()> {
-    let Some(step) = &event.step else { return Ok(()) };
+    let Some(step) = &event.step else {
+        return Ok(());
+    };
     let paint = |code: &str, text: &str| match color {
         true => format!("\x1b[{code}m{text}\x1b[0m"),
         false => text.to_string(),
@@ -146,9 +171,15 @@ pub fn text_line(event: &Event, color: bool, out: &mut dyn Write) -> io::Result<
         }
         What::StepSkip => writeln!(out, "{} {path}", paint("2", "skipped")),
         What::StepRetry { attempt } => {
-            writeln!(out, "{} {path} (attempt {attempt})", paint("33", "retrying"))
+            writeln!(
+                out,
+                "{} {path} (attempt {attempt})",
+                paint("33", "retrying")
+            )
         }
-        What::StepOutput { line, .. } => writeln!(out, "{} {line}", paint("2", &format!("{path}|"))),
+        What::StepOutput { line, .. } => {
+            writeln!(out, "{} {line}", paint("2", &format!("{path}|")))
+        }
         What::StepWarning { text } => writeln!(out, "{} {path}: {text}", paint("33", "warning")),
         _ => Ok(()),
     }
@@ -162,8 +193,16 @@ pub fn summary(plan: &Plan, outcome: &Outcome, out: &mut dyn Write) -> io::Resul
         said = true;
         writeln!(out)?;
         let error = record.error.as_deref().unwrap_or("failed");
-        writeln!(out, "{}: {}", record.id, error.lines().next().unwrap_or_default())?;
-        for (stream, text) in [("stdout", &record.stdout_tail), ("stderr", &record.stderr_tail)] {
+        writeln!(
+            out,
+            "{}: {}",
+            record.id,
+            error.lines().next().unwrap_or_default()
+        )?;
+        for (stream, text) in [
+            ("stdout", &record.stdout_tail),
+            ("stderr", &record.stderr_tail),
+        ] {
             let lines: Vec<&str> = text.lines().collect();
             for line in &lines[lines.len().saturating_sub(TAIL_LINES)..] {
                 writeln!(out, "  {stream}| {line}")?;
@@ -181,7 +220,11 @@ pub fn summary(plan: &Plan, outcome: &Outcome, out: &mut dyn Write) -> io::Resul
 fn innermost_failures(records: &Records) -> impl Iterator<Item = &Record> {
     let failed = |record: &Record| record.status == Some(Status::Failed);
     records.all.iter().filter(move |record| {
-        failed(record) && !record.children.iter().any(|child| failed(&records.all[*child]))
+        failed(record)
+            && !record
+                .children
+                .iter()
+                .any(|child| failed(&records.all[*child]))
     })
 }
 
@@ -209,7 +252,10 @@ pub fn json(plan: &Plan, outcome: &Outcome, settings: &Settings) -> Json {
 }
 
 fn steps(records: &Records, which: &[usize]) -> Vec<Json> {
-    which.iter().map(|index| step(records, &records.all[*index])).collect()
+    which
+        .iter()
+        .map(|index| step(records, &records.all[*index]))
+        .collect()
 }
 
 fn step(records: &Records, record: &Record) -> Json {

@@ -35,8 +35,12 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
         }
         return Ok(OK);
     }
-    let Some(directory) = directory(global, streams)? else { return Ok(USAGE) };
-    let Some(timeout) = timeout(args, streams)? else { return Ok(USAGE) };
+    let Some(directory) = directory(global, streams)? else {
+        return Ok(USAGE);
+    };
+    let Some(timeout) = timeout(args, streams)? else {
+        return Ok(USAGE);
+    };
     let clock = Clock::now();
     let settings = Settings {
         run_id: clock.run_id(),
@@ -45,7 +49,9 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
         timeout,
     };
     let variables = variables(verified.plan(), given, &settings, &clock);
-    let outcome = perform(&verified, variables, &settings, &clock, args, global, streams)?;
+    let outcome = perform(
+        &verified, variables, &settings, &clock, args, global, streams,
+    )?;
     report(&verified, &outcome, &settings, args, streams)?;
     Ok(match outcome.signal {
         Some(Signal::Interrupt) => 130,
@@ -102,22 +108,36 @@ fn report(
 /// Where steps run.
 fn directory(global: &Global, streams: &mut Streams<'_>) -> io::Result<Option<PathBuf>> {
     let here = std::env::current_dir()?;
-    let Some(wanted) = &global.working_dir else { return Ok(Some(here)) };
+    let Some(wanted) = &global.working_dir else {
+        return Ok(Some(here));
+    };
     let directory = here.join(wanted);
     if !directory.is_dir() {
-        writeln!(streams.err, "rrc: --working-dir {}: not a directory", wanted.display())?;
+        writeln!(
+            streams.err,
+            "rrc: --working-dir {}: not a directory",
+            wanted.display()
+        )?;
         return Ok(None);
     }
     Ok(Some(directory))
 }
 
-#[allow(clippy::option_option, reason = "the outer one says whether the argument makes sense")]
+#[allow(
+    clippy::option_option,
+    reason = "the outer one says whether the argument makes sense"
+)]
 fn timeout(args: &RunArgs, streams: &mut Streams<'_>) -> io::Result<Option<Option<Duration>>> {
-    let Some(seconds) = args.timeout else { return Ok(Some(None)) };
+    let Some(seconds) = args.timeout else {
+        return Ok(Some(None));
+    };
     match Duration::try_from_secs_f64(seconds) {
         Ok(time) if !time.is_zero() => Ok(Some(Some(time))),
         _ => {
-            writeln!(streams.err, "rrc: --timeout {seconds}: give a number of seconds above 0")?;
+            writeln!(
+                streams.err,
+                "rrc: --timeout {seconds}: give a number of seconds above 0"
+            )?;
             Ok(None)
         }
     }
@@ -127,7 +147,9 @@ fn timeout(args: &RunArgs, streams: &mut Streams<'_>) -> io::Result<Option<Optio
 fn variables(plan: &Plan, given: Map, settings: &Settings, clock: &Clock) -> Map {
     let mut variables = Map::default();
     for input in &plan.inputs {
-        let Some(name) = plan.texts.get(input.name) else { continue };
+        let Some(name) = plan.texts.get(input.name) else {
+            continue;
+        };
         if let Some(default) = input.default {
             variables.insert(Rc::from(name), constant(plan, default));
         }
@@ -143,7 +165,10 @@ fn session(settings: &Settings, clock: &Clock) -> Value {
     let mut session = Map::default();
     session.insert(Rc::from("id"), Value::text(settings.run_id.as_str()));
     session.insert(Rc::from("started"), Value::text(clock.timestamp(0)));
-    session.insert(Rc::from("project"), Value::text(settings.directory.to_string_lossy().as_ref()));
+    session.insert(
+        Rc::from("project"),
+        Value::text(settings.directory.to_string_lossy().as_ref()),
+    );
     Value::map(session)
 }
 
@@ -156,12 +181,21 @@ fn constant(plan: &Plan, id: u32) -> Value {
         Some(Const::Float(value)) => Value::Float(*value),
         Some(Const::Text(id)) => text(*id),
         Some(Const::List { first, count }) => {
-            let parts = plan.parts.iter().skip(*first as usize).take(*count as usize);
+            let parts = plan
+                .parts
+                .iter()
+                .skip(*first as usize)
+                .take(*count as usize);
             Value::list(parts.map(|part| constant(plan, *part)).collect())
         }
         Some(Const::Map { first, count }) => {
-            let parts: Vec<u32> =
-                plan.parts.iter().skip(*first as usize).take(*count as usize * 2).copied().collect();
+            let parts: Vec<u32> = plan
+                .parts
+                .iter()
+                .skip(*first as usize)
+                .take(*count as usize * 2)
+                .copied()
+                .collect();
             let pairs = parts.chunks_exact(2).map(|pair| {
                 let name = plan.texts.get(pair[0]).unwrap_or_default();
                 (Rc::from(name), constant(plan, pair[1]))

@@ -34,7 +34,9 @@ pub fn read(
 
 fn from_file(path: &Path) -> Result<Map, String> {
     let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
-    let json = path.extension().is_some_and(|extension| extension == "json");
+    let json = path
+        .extension()
+        .is_some_and(|extension| extension == "json");
     let value: serde_json::Value = if json {
         serde_json::from_slice(&bytes).map_err(|error| error.to_string())?
     } else {
@@ -64,7 +66,9 @@ fn assign(map: &mut Map, pair: &str) -> Result<(), String> {
         if !matches!(field, Value::Map(_)) {
             *field = Value::map(Map::default());
         }
-        let Value::Map(inner) = field else { return Err(format!("`{name}` is not a map")) };
+        let Value::Map(inner) = field else {
+            return Err(format!("`{name}` is not a map"));
+        };
         into = Rc::make_mut(inner);
     }
     into.insert(Rc::from(last), typed(text));
@@ -82,7 +86,11 @@ fn typed(text: &str) -> Value {
         Ok(serde_json::Value::Null) => Value::Null,
         Ok(value @ serde_json::Value::Number(_)) => {
             let number = from_json(&value);
-            if &*rrc_vm::text::render(&number) == text { number } else { Value::text(text) }
+            if &*rrc_vm::text::render(&number) == text {
+                number
+            } else {
+                Value::text(text)
+            }
         }
         _ => Value::text(text),
     }
@@ -95,7 +103,10 @@ mod tests {
     #[test]
     fn only_what_prints_back_is_a_number() {
         for text in ["007", "1.10", "-0", "+5", "1e3", "\"q\"", "", "nope"] {
-            assert!(matches!(typed(text), Value::Text(same) if &*same == text), "{text}");
+            assert!(
+                matches!(typed(text), Value::Text(same) if &*same == text),
+                "{text}"
+            );
         }
         assert!(matches!(typed("42"), Value::Int(42)));
         assert!(matches!(typed("1.5"), Value::Float(value) if value == 1.5));

@@ -38,7 +38,11 @@ pub fn load(
     sources: &mut Sources,
     report: &mut Report,
 ) -> Loaded {
-    let mut loaded = Loaded { program: Program::default(), choice: None, readable: false };
+    let mut loaded = Loaded {
+        program: Program::default(),
+        choice: None,
+        readable: false,
+    };
     let bytes = match world.read(main) {
         Ok(bytes) => bytes,
         Err(error) => {
@@ -56,10 +60,18 @@ pub fn load(
     loaded.readable = true;
     let text = sources.get(source).text.clone();
     let arena = Bump::new();
-    let Some(root) = yaml::read(&arena, source, &text, report) else { return loaded };
+    let Some(root) = yaml::read(&arena, source, &text, report) else {
+        return loaded;
+    };
     let choice = choose(options.dialect, main, source, &text, root, report);
-    let how = dialect::Options { deliberate: choice.is_deliberate(), raw: options.raw };
-    loaded.program.units.extend(dialect::lower(root, source, choice.dialect, how, report));
+    let how = dialect::Options {
+        deliberate: choice.is_deliberate(),
+        raw: options.raw,
+    };
+    loaded
+        .program
+        .units
+        .extend(dialect::lower(root, source, choice.dialect, how, report));
     loaded.choice = Some(choice);
     loaded
 }
@@ -78,7 +90,10 @@ fn unreadable(path: &str, source: SourceId, error: ReadError) -> Diagnostic {
         ),
         ReadError::TooLarge(bytes) => (
             &codes::TOO_LARGE,
-            format!("the file has {bytes} bytes; at most {} are read", doc::MAX_BYTES),
+            format!(
+                "the file has {bytes} bytes; at most {} are read",
+                doc::MAX_BYTES
+            ),
             "split the recipe, or move long texts to files of their own",
         ),
         ReadError::Other(words) => (

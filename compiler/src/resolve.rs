@@ -140,15 +140,18 @@ impl<'a> Scope<'a> {
     }
 
     fn read(&self, expr: &Expr, report: &mut Report) {
-        let ExprKind::Var { name, missing } = &expr.kind else { return };
+        let ExprKind::Var { name, missing } = &expr.kind else {
+            return;
+        };
         if self.is_visible(name) {
             return;
         }
         let (severity, message) = match missing {
             Missing::Fail => (Severity::Error, format!("nothing defines `{name}`")),
-            Missing::Null => {
-                (Severity::Warning, format!("nothing defines `{name}`; it is empty unless given"))
-            }
+            Missing::Null => (
+                Severity::Warning,
+                format!("nothing defines `{name}`; it is empty unless given"),
+            ),
         };
         let mut finding =
             Diagnostic::new(&codes::UNDEFINED_VARIABLE, expr.span, message).severity(severity);

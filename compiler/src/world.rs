@@ -28,13 +28,17 @@ pub struct Texts {
 
 impl Texts {
     pub fn one(name: impl Into<String>, text: impl Into<Vec<u8>>) -> Texts {
-        Texts { texts: vec![(name.into(), text.into())] }
+        Texts {
+            texts: vec![(name.into(), text.into())],
+        }
     }
 }
 
 impl World for Texts {
     fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {
         let found = self.texts.iter().find(|(name, _)| name == path);
-        found.map(|(_, text)| text.clone()).ok_or(ReadError::NotFound)
+        found
+            .map(|(_, text)| text.clone())
+            .ok_or(ReadError::NotFound)
     }
 }

@@ -52,7 +52,13 @@ pub fn run(
     tell: &mut dyn FnMut(&Event),
 ) -> io::Result<Outcome> {
     let mut driver = Driver::new(Rc::clone(&plan), settings, tell)?;
-    driver.say(None, None, What::RunStart { recipe: text(plan.plan(), plan.plan().name) });
+    driver.say(
+        None,
+        None,
+        What::RunStart {
+            recipe: text(plan.plan(), plan.plan().name),
+        },
+    );
     let limits = plan.plan().limits;
     let mut machine = Machine::new(plan, variables, limits);
     let finished = driver.drive(&mut machine);
@@ -127,7 +133,12 @@ impl<'a> Driver<'a> {
 
     fn say(&mut self, step: Option<StepRef>, parent: Option<RecordId>, what: What) {
         let at_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let event = Event { seq: self.seq, at_ms, step, what };
+        let event = Event {
+            seq: self.seq,
+            at_ms,
+            step,
+            what,
+        };
         self.seq += 1;
         self.records.see(&event, parent);
         (self.tell)(&event);
@@ -139,7 +150,13 @@ impl<'a> Driver<'a> {
                 Poll::Call(call) => self.call(call),
                 Poll::Timer { ticket, ms } => {
                     let timer = self.os.sleep(Duration::from_millis(ms));
-                    self.timers.insert(timer, Asked { ticket, record: None });
+                    self.timers.insert(
+                        timer,
+                        Asked {
+                            ticket,
+                            record: None,
+                        },
+                    );
                 }
                 Poll::Cancel { ticket } => self.cancel(ticket),
                 Poll::Note(note) => self.note(note),
@@ -150,9 +167,17 @@ impl<'a> Driver<'a> {
     }
 
     fn call(&mut self, call: Call) {
-        let kind = self.plan.plan().calls.get(call.host as usize).map(|entry| entry.kind);
+        let kind = self
+            .plan
+            .plan()
+            .calls
+            .get(call.host as usize)
+            .map(|entry| entry.kind);
         let args = Args(call.args);
-        let asked = Asked { ticket: call.ticket, record: call.record };
+        let asked = Asked {
+            ticket: call.ticket,
+            record: call.record.map(|record| record.0),
+        };
         match kind {
             // Nothing starts any more; the machine comes to its end by itself.
             _ if self.stopping.is_some() => self.ready.push_back((asked.ticket, interrupted())),
@@ -180,7 +205,9 @@ impl<'a> Driver<'a> {
 
     fn start_waiting(&mut self) {
         while self.stopping.is_none() && self.children.len() < self.settings.jobs.max(1) {
-            let Some((asked, request)) = self.waiting.pop_front() else { return };
+            let Some((asked, request)) = self.waiting.pop_front() else {
+                return;
+            };
             let child = self.os.start(request);
             self.children.insert(child, asked);
         }
@@ -189,7 +216,10 @@ impl<'a> Driver<'a> {
     fn cancel(&mut self, ticket: Ticket) {
         self.waiting.retain(|(asked, _)| asked.ticket != ticket);
         self.ready.retain(|(ready, _)| *ready != ticket);
-        let child = self.children.iter().find(|(_, asked)| asked.ticket == ticket);
+        let child = self
+            .children
+            .iter()
+            .find(|(_, asked)| asked.ticket == ticket);
         if let Some(child) = child.map(|(child, _)| *child) {
             self.os.stop(child);
         }
@@ -208,10 +238,20 @@ impl<'a> Driver<'a> {
         }
         match self.os.wait() {
             Happened::Done(child, outcome) => {
-                let Some(asked) = self.children.remove(&child) else { return };
+                let Some(asked) = self.children.remove(&child) else {
+                    return;
+                };
                 for warning in &outcome.warnings {
-                    let step = asked.record.and_then(|record| self.steps.get(&record).cloned());
-                    self.say(step, None, What::StepWarning { text: warning.clone() });
+                    let step = asked
+                        .record
+                        .and_then(|record| self.steps.get(&record).cloned());
+                    self.say(
+                        step,
+                        None,
+                        What::StepWarning {
+                            text: warning.clone(),
+                        },
+                    );
                 }
                 answer(machine, asked.ticket, reply::reply(outcome));
                 self.start_waiting();
@@ -263,8 +303,14 @@ impl<'a> Driver<'a> {
 
     fn note(&mut self, note: Note) {
         match note {
-            Note::Begin { record, parent, step, iteration } => {
-                let reference = self.reference(step, Some(record.0), parent.map(|p| p.0), iteration);
+            Note::Begin {
+                record,
+                parent,
+                step,
+                iteration,
+            } => {
+                let reference =
+                    self.reference(step, Some(record.0), parent.map(|p| p.0), iteration);
                 self.steps.insert(record.0, reference.clone());
                 let what = match iteration {
                     Some(number) => What::Iteration { number },
@@ -281,14 +327,38 @@ impl<'a> Driver<'a> {
                 self.about(record.0, What::StepRetry { attempt: number });
             }
             Note::Output { record, value } => self.about(record.0, What::StepStored { value }),
-            Note::Warn { record: Some(record), text } => {
-                self.about(record.0, What::StepWarning { text: text.to_string() });
+            Note::Warn {
+                record: Some(record),
+                text,
+            } => {
+                self.about(
+                    record.0,
+                    What::StepWarning {
+                        text: text.to_string(),
+                    },
+                );
             }
             Note::Warn { record: None, text } => {
-                self.say(None, None, What::RunWarning { text: text.to_string() });
+                self.say(
+                    None,
+                    None,
+                    What::RunWarning {
+                        text: text.to_string(),
+                    },
+                );
             }
-            Note::End { record, status, value } => {
-                self.about(record.0, What::StepEnd { status, result: value });
+            Note::End {
+                record,
+                status,
+                value,
+            } => {
+                self.about(
+                    record.0,
+                    What::StepEnd {
+                        status,
+                        result: value,
+                    },
+                );
                 self.steps.remove(&record.0);
             }
         }
@@ -318,7 +388,12 @@ impl<'a> Driver<'a> {
             (Some(above), None) => format!("{}/{id}", above.path),
             (None, _) => id.clone(),
         };
-        StepRef { record, id, path, kind: info.map_or(StepKind::Bash, |info| info.kind) }
+        StepRef {
+            record,
+            id,
+            path,
+            kind: info.map_or(StepKind::Bash, |info| info.kind),
+        }
     }
 
     fn end(mut self, finished: Finished) -> Outcome {

@@ -34,20 +34,40 @@ pub struct StepRef {
 /// What happened.
 #[derive(Clone, Debug)]
 pub enum What {
-    RunStart { recipe: String },
+    RunStart {
+        recipe: String,
+    },
     StepStart,
     StepSkip,
     /// The step is tried again; the second attempt has the number 2.
-    StepRetry { attempt: u32 },
+    StepRetry {
+        attempt: u32,
+    },
     /// A line that a process wrote, while it runs.
-    StepOutput { stderr: bool, line: String },
+    StepOutput {
+        stderr: bool,
+        line: String,
+    },
     /// What a step stored.
-    StepStored { value: Value },
-    StepWarning { text: String },
-    Iteration { number: i64 },
-    StepEnd { status: Status, result: Value },
-    RunWarning { text: String },
-    RunEnd { status: RunStatus },
+    StepStored {
+        value: Value,
+    },
+    StepWarning {
+        text: String,
+    },
+    Iteration {
+        number: i64,
+    },
+    StepEnd {
+        status: Status,
+        result: Value,
+    },
+    RunWarning {
+        text: String,
+    },
+    RunEnd {
+        status: RunStatus,
+    },
 }
 
 impl Event {
@@ -65,10 +85,16 @@ impl Event {
             What::StepOutput { .. } => format!("step:{kind}:output"),
             What::StepStored { .. } => format!("step:{kind}:stored"),
             What::StepWarning { .. } => format!("step:{kind}:warning"),
-            What::StepEnd { status: Status::Completed | Status::Degraded | Status::Skipped, .. } => {
+            What::StepEnd {
+                status: Status::Completed | Status::Degraded | Status::Skipped,
+                ..
+            } => {
                 format!("step:{kind}:complete")
             }
-            What::StepEnd { status: Status::Failed | Status::Cancelled, .. } => {
+            What::StepEnd {
+                status: Status::Failed | Status::Cancelled,
+                ..
+            } => {
                 format!("step:{kind}:error")
             }
         }

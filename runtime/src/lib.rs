@@ -1,7 +1,13 @@
-//! Performs what the machine asks for.
+//! Performs what the machine asks for: processes, time, events.
+//!
+//! Knows plans and values, never recipes. The operating system is behind `os`.
 
 pub mod capture;
 pub mod clock;
+pub mod driver;
+pub mod event;
 pub mod os;
 pub mod process;
+pub mod record;
+pub mod reply;
 pub mod watchdog;

@@ -43,7 +43,6 @@ pub struct Records {
 const TAIL: usize = 2000;
 
 impl Records {
-
     fn place(&self, record: RecordId) -> Option<usize> {
         self.by_number.get(record as usize).copied().flatten()
     }
@@ -94,7 +93,9 @@ impl Records {
                 self.all[index].status = Some(Status::Skipped);
             }
             _ => {
-                let Some(index) = number.and_then(|number| self.place(number)) else { return };
+                let Some(index) = number.and_then(|number| self.place(number)) else {
+                    return;
+                };
                 self.update(index, event);
             }
         }
@@ -145,7 +146,9 @@ impl Record {
 }
 
 fn tail(value: Option<&Value>) -> String {
-    let Some(Value::Text(text)) = value else { return String::new() };
+    let Some(Value::Text(text)) = value else {
+        return String::new();
+    };
     let mut start = text.len().saturating_sub(TAIL);
     while !text.is_char_boundary(start) {
         start += 1;

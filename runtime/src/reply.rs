@@ -13,7 +13,10 @@ pub struct Args(pub Vec<(&'static str, Value)>);
 
 impl Args {
     pub fn get(&self, name: &str) -> &Value {
-        self.0.iter().find(|(known, _)| *known == name).map_or(&Value::Null, |(_, value)| value)
+        self.0
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map_or(&Value::Null, |(_, value)| value)
     }
 
     fn text(&self, name: &str) -> Option<String> {
@@ -43,7 +46,9 @@ impl Args {
 
 /// What to run for an `exec` call. `here` is where a relative directory starts.
 pub fn request(args: &Args, here: &Path) -> Request {
-    let shell = args.text("shell").unwrap_or_else(|| "/bin/bash".to_string());
+    let shell = args
+        .text("shell")
+        .unwrap_or_else(|| "/bin/bash".to_string());
     let mut request = Request::new(shell);
     request.script = Some(Script {
         text: args.text("script").unwrap_or_default(),
@@ -80,29 +85,52 @@ pub fn reply(outcome: Outcome) -> Value {
     put("exit_code", exit_code.map_or(Value::Null, Value::Int));
     put("stdout_truncated", Value::Bool(outcome.stdout_truncated));
     put("stderr_truncated", Value::Bool(outcome.stderr_truncated));
-    put("stdout_bytes", Value::Int(i64::try_from(outcome.stdout_bytes).unwrap_or(i64::MAX)));
-    put("stderr_bytes", Value::Int(i64::try_from(outcome.stderr_bytes).unwrap_or(i64::MAX)));
+    put(
+        "stdout_bytes",
+        Value::Int(i64::try_from(outcome.stdout_bytes).unwrap_or(i64::MAX)),
+    );
+    put(
+        "stderr_bytes",
+        Value::Int(i64::try_from(outcome.stderr_bytes).unwrap_or(i64::MAX)),
+    );
     put("timed_out", Value::Bool(outcome.timed_out));
     let launched = outcome.exit_code.is_some() || outcome.signal.is_some() || outcome.timed_out;
     let stderr = String::from_utf8_lossy(&outcome.stderr).into_owned();
     if launched {
-        put("stdout", Value::text(String::from_utf8_lossy(&outcome.stdout).into_owned()));
+        put(
+            "stdout",
+            Value::text(String::from_utf8_lossy(&outcome.stdout).into_owned()),
+        );
         put("stderr", Value::text(stderr.as_str()));
     }
     if !outcome.warnings.is_empty() {
         put(
             "warnings",
-            Value::list(outcome.warnings.iter().map(|text| Value::text(text.as_str())).collect()),
+            Value::list(
+                outcome
+                    .warnings
+                    .iter()
+                    .map(|text| Value::text(text.as_str()))
+                    .collect(),
+            ),
         );
     }
-    let Some(error) = outcome.error else { return Value::map(map) };
+    let Some(error) = outcome.error else {
+        return Value::map(map);
+    };
     let kind = failure_kind(error.kind);
     let mut message = match error.kind {
         ErrorKind::NonzeroExit => {
-            format!("the command exited with code {}", exit_code.unwrap_or_default())
+            format!(
+                "the command exited with code {}",
+                exit_code.unwrap_or_default()
+            )
         }
         ErrorKind::Signaled => {
-            format!("the command was ended by signal {}", outcome.signal.unwrap_or_default())
+            format!(
+                "the command was ended by signal {}",
+                outcome.signal.unwrap_or_default()
+            )
         }
         ErrorKind::Timeout => "the command took longer than allowed".to_string(),
         _ if error.detail.is_empty() => error.message.to_string(),
@@ -165,5 +193,10 @@ fn failure_kind(kind: ErrorKind) -> FailureKind {
 
 /// A failure of a call that never became a process.
 pub fn refusal(kind: FailureKind, message: impl Into<Rc<str>>) -> Value {
-    Value::Failure(Rc::new(Failure { kind, message: message.into(), data: Value::Null, at: 0 }))
+    Value::Failure(Rc::new(Failure {
+        kind,
+        message: message.into(),
+        data: Value::Null,
+        at: 0,
+    }))
 }

@@ -4,6 +4,7 @@
 //! A [`Fault`] ends the machine: a limit was reached. Neither is ever a panic.
 
 use crate::value::Value;
+use std::fmt;
 use std::rc::Rc;
 
 macro_rules! failure_kinds {
@@ -92,4 +93,18 @@ pub struct Fault {
     pub kind: FaultKind,
     /// An index into the plan's code.
     pub at: u32,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.kind {
+            FaultKind::OutOfFuel => {
+                "the run has used up its fuel: it does too much, or does not end"
+            }
+            FaultKind::OutOfMemory => "the values of the run take more memory than it may use",
+            FaultKind::TooDeep => "functions call each other too deeply",
+            FaultKind::TooManyTasks => "more runs at once than a machine can hold",
+            FaultKind::Deadlock => "every part of the run waits for another",
+        })
+    }
 }

@@ -4,9 +4,6 @@
 //! through `poll` and is answered through `resume`; with the same answers it makes the same run.
 #![forbid(unsafe_code)]
 
-
-mod task;
-mod weight;
 pub mod builtin;
 pub mod codec;
 pub mod convert;
@@ -19,6 +16,8 @@ pub mod machine;
 pub mod plan;
 pub mod policy;
 pub mod shell;
+mod task;
 pub mod text;
 pub mod value;
 pub mod verify;
+mod weight;

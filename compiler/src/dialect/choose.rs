@@ -6,7 +6,7 @@
 
 use super::{ALL, Dialect, amplifier::AMPLIFIER, amplihack::AMPLIHACK, find};
 use crate::codes;
-use crate::diagnostic::{Diagnostic, Edit, Applicability, Fix, Report, nearest};
+use crate::diagnostic::{Applicability, Diagnostic, Edit, Fix, Report, nearest};
 use crate::doc::{Entry, Node};
 use crate::source::{SourceId, Span};
 
@@ -40,8 +40,13 @@ impl Choice {
 
 /// Fields that only one dialect's runner knows.
 const AMPLIFIER_FIELDS: &[&str] = &["stages"];
-const AMPLIFIER_STEP_FIELDS: &[&str] =
-    &["foreach", "while_condition", "on_error", "retry", "depends_on"];
+const AMPLIFIER_STEP_FIELDS: &[&str] = &[
+    "foreach",
+    "while_condition",
+    "on_error",
+    "retry",
+    "depends_on",
+];
 const AMPLIHACK_FIELDS: &[&str] = &["hooks", "extends", "context_validation"];
 const AMPLIHACK_STEP_FIELDS: &[&str] = &[
     "when_tags",
@@ -72,7 +77,10 @@ pub fn choose(
     report: &mut Report,
 ) -> Choice {
     if let Some(dialect) = pinned {
-        return Choice { dialect, reason: Reason::Pinned };
+        return Choice {
+            dialect,
+            reason: Reason::Pinned,
+        };
     }
     if let Some(choice) = comment(source, text, report) {
         return choice;
@@ -83,23 +91,43 @@ pub fn choose(
         signs.retain(|sign| sign.strong);
     }
     let Some(first) = signs.first() else {
-        let kept = AMPLIHACK_DIRECTORIES.iter().any(|directory| path.contains(directory));
+        let kept = AMPLIHACK_DIRECTORIES
+            .iter()
+            .any(|directory| path.contains(directory));
         return match kept {
-            true => Choice { dialect: &AMPLIHACK, reason: Reason::Directory },
-            false => Choice { dialect: ALL[0], reason: Reason::Default },
+            true => Choice {
+                dialect: &AMPLIHACK,
+                reason: Reason::Directory,
+            },
+            false => Choice {
+                dialect: ALL[0],
+                reason: Reason::Default,
+            },
         };
     };
-    if let Some(other) = signs.iter().find(|sign| sign.dialect.name != first.dialect.name) {
+    if let Some(other) = signs
+        .iter()
+        .find(|sign| sign.dialect.name != first.dialect.name)
+    {
         let message = format!(
             "the file is written in two dialects: {} is `{}`, {} is `{}`",
             first.what, first.dialect.name, other.what, other.dialect.name
         );
         let pin = format!("# rrc: dialect = {}\n", first.dialect.name);
-        let edits = vec![Edit { span: Span::top(source), text: pin.clone() }];
+        let edits = vec![Edit {
+            span: Span::top(source),
+            text: pin.clone(),
+        }];
         report.add(
             Diagnostic::new(&codes::DIALECT_CONFLICT, other.span, message)
-                .label(first.span, format!("{} speaks for `{}`", first.what, first.dialect.name))
-                .help(format!("say which one is meant, with `{}` at the top", pin.trim()))
+                .label(
+                    first.span,
+                    format!("{} speaks for `{}`", first.what, first.dialect.name),
+                )
+                .help(format!(
+                    "say which one is meant, with `{}` at the top",
+                    pin.trim()
+                ))
                 .fix(Fix {
                     applicability: Applicability::Unsafe,
                     message: format!("add `{}`", pin.trim()),
@@ -107,7 +135,10 @@ pub fn choose(
                 }),
         );
     }
-    Choice { dialect: first.dialect, reason: Reason::Evidence(first.span, first.what) }
+    Choice {
+        dialect: first.dialect,
+        reason: Reason::Evidence(first.span, first.what),
+    }
 }
 
 /// `# rrc: dialect = NAME`, on a line of its own.
@@ -116,15 +147,26 @@ fn comment(source: SourceId, text: &str, report: &mut Report) -> Option<Choice> 
     for line in text.split_inclusive('\n') {
         let at = start;
         start += line.len();
-        let Some(rest) = line.trim_start().strip_prefix('#') else { continue };
-        let Some(rest) = rest.trim_start().strip_prefix("rrc:") else { continue };
-        let Some(rest) = rest.trim_start().strip_prefix("dialect") else { continue };
-        let Some(rest) = rest.trim_start().strip_prefix('=') else { continue };
+        let Some(rest) = line.trim_start().strip_prefix('#') else {
+            continue;
+        };
+        let Some(rest) = rest.trim_start().strip_prefix("rrc:") else {
+            continue;
+        };
+        let Some(rest) = rest.trim_start().strip_prefix("dialect") else {
+            continue;
+        };
+        let Some(rest) = rest.trim_start().strip_prefix('=') else {
+            continue;
+        };
         let name = rest.split_whitespace().next().unwrap_or("");
         let offset = at + line.find(name).unwrap_or(0);
         let span = Span::new(source, offset, offset + name.len());
         if let Some(dialect) = find(name) {
-            return Some(Choice { dialect, reason: Reason::Comment(span) });
+            return Some(Choice {
+                dialect,
+                reason: Reason::Comment(span),
+            });
         }
         let known = ALL.iter().map(|dialect| dialect.name);
         let help = match nearest(name, known.clone()) {
@@ -147,8 +189,14 @@ fn collect(root: Node<'_>, signs: &mut Vec<Sign>) {
 }
 
 fn steps<'a>(map: Node<'a>) -> impl Iterator<Item = Node<'a>> {
-    let own = map.get("steps").and_then(|steps| steps.list()).unwrap_or_default();
-    let stages = map.get("stages").and_then(|stages| stages.list()).unwrap_or_default();
+    let own = map
+        .get("steps")
+        .and_then(|steps| steps.list())
+        .unwrap_or_default();
+    let stages = map
+        .get("stages")
+        .and_then(|stages| stages.list())
+        .unwrap_or_default();
     let staged = stages
         .iter()
         .filter_map(|stage| stage.get("steps").and_then(|steps| steps.list()))
@@ -164,7 +212,12 @@ fn field(
 ) {
     for (names, dialect) in [(amplifier, &AMPLIFIER), (amplihack, &AMPLIHACK)] {
         if let Some(what) = names.iter().find(|name| entry.is(name)) {
-            signs.push(Sign { dialect, span: entry.key.span, what, strong: false });
+            signs.push(Sign {
+                dialect,
+                span: entry.key.span,
+                what,
+                strong: false,
+            });
         }
     }
 }
@@ -172,9 +225,17 @@ fn field(
 fn collect_step(step: Node<'_>, signs: &mut Vec<Sign>) {
     for entry in step.map().unwrap_or_default() {
         field(entry, AMPLIFIER_STEP_FIELDS, AMPLIHACK_STEP_FIELDS, signs);
-        if entry.name().is_some_and(|name| name.starts_with("provider")) {
+        if entry
+            .name()
+            .is_some_and(|name| name.starts_with("provider"))
+        {
             let what = "provider";
-            signs.push(Sign { dialect: &AMPLIFIER, span: entry.key.span, what, strong: false });
+            signs.push(Sign {
+                dialect: &AMPLIFIER,
+                span: entry.key.span,
+                what,
+                strong: false,
+            });
         }
         if (entry.is("condition") || entry.is("while_condition") || entry.is("break_when"))
             && let Some(text) = entry.value.text()
@@ -188,11 +249,21 @@ fn collect_step(step: Node<'_>, signs: &mut Vec<Sign>) {
             if let Some(at) = names.iter().find_map(|name| text.text().find(name)) {
                 let span = text.span(at..at + 10);
                 let what = "a variable of its environment";
-                signs.push(Sign { dialect: &AMPLIHACK, span, what, strong: false });
+                signs.push(Sign {
+                    dialect: &AMPLIHACK,
+                    span,
+                    what,
+                    strong: false,
+                });
             }
             if step.get("type").is_none() {
                 let what = "`command` without `type`";
-                signs.push(Sign { dialect: &AMPLIHACK, span: entry.key.span, what, strong: false });
+                signs.push(Sign {
+                    dialect: &AMPLIHACK,
+                    span: entry.key.span,
+                    what,
+                    strong: false,
+                });
             }
         }
     }
@@ -205,19 +276,36 @@ fn collect_step(step: Node<'_>, signs: &mut Vec<Sign>) {
 fn condition(text: &str, span: Span, signs: &mut Vec<Sign>) {
     if text.contains("{{") {
         let what = "`{{` in a condition";
-        signs.push(Sign { dialect: &AMPLIFIER, span, what, strong: true });
+        signs.push(Sign {
+            dialect: &AMPLIFIER,
+            span,
+            what,
+            strong: true,
+        });
         return;
     }
     let mut rest = text.trim_start();
-    while let Some(inner) = rest.strip_prefix("not ").or_else(|| rest.strip_prefix(['(', '!'])) {
+    while let Some(inner) = rest
+        .strip_prefix("not ")
+        .or_else(|| rest.strip_prefix(['(', '!']))
+    {
         rest = inner.trim_start();
     }
-    let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
+    let end = rest
+        .find(|c: char| !(c.is_alphanumeric() || c == '_'))
+        .unwrap_or(rest.len());
     let word = &rest[..end];
-    let literal = ["true", "True", "false", "False", "null", "none", "None", "int", "str", "len",
-        "bool", "float", "min", "max"];
+    let literal = [
+        "true", "True", "false", "False", "null", "none", "None", "int", "str", "len", "bool",
+        "float", "min", "max",
+    ];
     if word.starts_with(|c: char| c.is_alphabetic() || c == '_') && !literal.contains(&word) {
         let what = "a bare name in a condition";
-        signs.push(Sign { dialect: &AMPLIHACK, span, what, strong: true });
+        signs.push(Sign {
+            dialect: &AMPLIHACK,
+            span,
+            what,
+            strong: true,
+        });
     }
 }

@@ -6,7 +6,12 @@
 use crate::doc::shape::{Field, Shape, Type};
 
 const fn field(name: &'static str, ty: Type, doc: &'static str) -> Field {
-    Field { name, ty, doc, aliases: &[] }
+    Field {
+        name,
+        ty,
+        doc,
+        aliases: &[],
+    }
 }
 
 const fn aliased(
@@ -15,35 +20,83 @@ const fn aliased(
     ty: Type,
     doc: &'static str,
 ) -> Field {
-    Field { name, ty, doc, aliases }
+    Field {
+        name,
+        ty,
+        doc,
+        aliases,
+    }
 }
 
-const COUNT: Type = Type::Int { min: 1, max: u32::MAX as i64 };
+const COUNT: Type = Type::Int {
+    min: 1,
+    max: u32::MAX as i64,
+};
 const TEXTS: Type = Type::List(&Type::Text);
 
 pub static RECIPE: Shape = Shape {
     what: "recipe",
     fields: &[
         field("name", Type::Name, "what the recipe is called"),
-        field("description", Type::Text, "what the recipe does, in a sentence"),
+        field(
+            "description",
+            Type::Text,
+            "what the recipe does, in a sentence",
+        ),
         field("version", Type::Text, "three numbers: `1.0.0`"),
         field("author", Type::Any, "who wrote it"),
         field("tags", Type::Any, "words to find it by"),
-        field("context", Type::Map(&Type::Any), "variables and their values before the first step"),
-        field("steps", Type::List(&Type::Nested(&STEP)), "what to do, in order"),
-        field("stages", Type::List(&Type::Nested(&STAGE)), "groups of steps with approvals between"),
-        field("recursion", Type::Nested(&RECURSION), "how deep and how long the recipe may run"),
-        field("rate_limiting", Type::Nested(&RATE_LIMITING), "how often agents may be asked"),
-        field("orchestrator", Type::Any, "settings for the sessions of agents"),
-        field("hooks", Type::Nested(&HOOKS), "shell text to run around each step"),
+        field(
+            "context",
+            Type::Map(&Type::Any),
+            "variables and their values before the first step",
+        ),
+        field(
+            "steps",
+            Type::List(&Type::Nested(&STEP)),
+            "what to do, in order",
+        ),
+        field(
+            "stages",
+            Type::List(&Type::Nested(&STAGE)),
+            "groups of steps with approvals between",
+        ),
+        field(
+            "recursion",
+            Type::Nested(&RECURSION),
+            "how deep and how long the recipe may run",
+        ),
+        field(
+            "rate_limiting",
+            Type::Nested(&RATE_LIMITING),
+            "how often agents may be asked",
+        ),
+        field(
+            "orchestrator",
+            Type::Any,
+            "settings for the sessions of agents",
+        ),
+        field(
+            "hooks",
+            Type::Nested(&HOOKS),
+            "shell text to run around each step",
+        ),
         field("extends", Type::Name, "a recipe whose steps come first"),
         field(
             "context_validation",
             Type::Map(&Type::Choice(&["nonempty", "git_repo", "path", "optional"])),
             "what variables must hold before the first step",
         ),
-        field("secrets", Type::List(&Type::Name), "variables whose values are never shown"),
-        field("schedule", Type::Choice(&["list", "graph"]), "run steps in order, or as a graph"),
+        field(
+            "secrets",
+            Type::List(&Type::Name),
+            "variables whose values are never shown",
+        ),
+        field(
+            "schedule",
+            Type::Choice(&["list", "graph"]),
+            "run steps in order, or as a graph",
+        ),
         field(
             "substitution",
             Type::Choice(&["contextual", "raw"]),
@@ -56,19 +109,36 @@ pub static RECIPE: Shape = Shape {
         ("variables", "context"),
         ("inputs", "context"),
         ("parameters", "context"),
-        ("default_step_timeout", "put `timeout` on each step, or `default-timeout` in rrc.toml"),
-        ("max_env_value_bytes", "remove it: large values reach scripts without it"),
+        (
+            "default_step_timeout",
+            "put `timeout` on each step, or `default-timeout` in rrc.toml",
+        ),
+        (
+            "max_env_value_bytes",
+            "remove it: large values reach scripts without it",
+        ),
         ("command", "`command` belongs on a step, under `steps`"),
         ("agent", "`agent` belongs on a step, under `steps`"),
         ("prompt", "`prompt` belongs on a step, under `steps`"),
         ("timeout", "`timeout` belongs on each step"),
-        ("on_error", "`on_error` belongs on each step; `hooks.on_error` is shell text"),
+        (
+            "on_error",
+            "`on_error` belongs on each step; `hooks.on_error` is shell text",
+        ),
         ("condition", "`condition` belongs on a step"),
         ("retry", "`retry` belongs on a step"),
     ],
     open: &[
-        "x-*", "metadata", "created", "updated", "output", "outputs", "notes", "cleanup",
-        "final_output", "validation",
+        "x-*",
+        "metadata",
+        "created",
+        "updated",
+        "output",
+        "outputs",
+        "notes",
+        "cleanup",
+        "final_output",
+        "validation",
     ],
 };
 
@@ -76,16 +146,42 @@ pub static STAGE: Shape = Shape {
     what: "stage",
     fields: &[
         field("name", Type::Name, "what the stage is called"),
-        field("steps", Type::List(&Type::Nested(&STEP)), "what to do, in order"),
-        field("approval", Type::Nested(&APPROVAL), "a question to answer before going on"),
+        field(
+            "steps",
+            Type::List(&Type::Nested(&STEP)),
+            "what to do, in order",
+        ),
+        field(
+            "approval",
+            Type::Nested(&APPROVAL),
+            "a question to answer before going on",
+        ),
     ],
     hints: &[
-        ("condition", "a stage has no condition: put `condition` on its steps"),
-        ("approval_required", "write `approval: {required: true, prompt: …}`"),
-        ("approval_prompt", "write `approval: {required: true, prompt: …}`"),
-        ("approval_message", "write `approval: {required: true, prompt: …}`"),
-        ("approval_gate", "write `approval: {required: true, prompt: …}`"),
-        ("auto_approve_if", "a stage cannot approve itself: use `--approve`"),
+        (
+            "condition",
+            "a stage has no condition: put `condition` on its steps",
+        ),
+        (
+            "approval_required",
+            "write `approval: {required: true, prompt: …}`",
+        ),
+        (
+            "approval_prompt",
+            "write `approval: {required: true, prompt: …}`",
+        ),
+        (
+            "approval_message",
+            "write `approval: {required: true, prompt: …}`",
+        ),
+        (
+            "approval_gate",
+            "write `approval: {required: true, prompt: …}`",
+        ),
+        (
+            "auto_approve_if",
+            "a stage cannot approve itself: use `--approve`",
+        ),
     ],
     open: &["x-*", "metadata", "description"],
 };
@@ -95,8 +191,16 @@ pub static APPROVAL: Shape = Shape {
     fields: &[
         field("required", Type::Bool, "whether to ask at all"),
         field("prompt", Type::Text, "what to ask"),
-        field("timeout", Type::Number, "seconds to wait for an answer; 0 waits for ever"),
-        field("default", Type::Choice(&["deny", "approve"]), "the answer when time is over"),
+        field(
+            "timeout",
+            Type::Number,
+            "seconds to wait for an answer; 0 waits for ever",
+        ),
+        field(
+            "default",
+            Type::Choice(&["deny", "approve"]),
+            "the answer when time is over",
+        ),
     ],
     hints: &[("message", "prompt"), ("question", "prompt")],
     open: &["x-*", "metadata", "description"],
@@ -106,9 +210,21 @@ pub static RETRY: Shape = Shape {
     what: "retry",
     fields: &[
         field("max_attempts", COUNT, "how often to try in all; 3"),
-        field("backoff", Type::Choice(&["exponential", "linear"]), "how the pause grows"),
-        field("initial_delay", Type::Number, "seconds before the second try; 5"),
-        field("max_delay", Type::Number, "the longest pause in seconds; 60"),
+        field(
+            "backoff",
+            Type::Choice(&["exponential", "linear"]),
+            "how the pause grows",
+        ),
+        field(
+            "initial_delay",
+            Type::Number,
+            "seconds before the second try; 5",
+        ),
+        field(
+            "max_delay",
+            Type::Number,
+            "the longest pause in seconds; 60",
+        ),
     ],
     hints: &[
         ("attempts", "max_attempts"),
@@ -134,9 +250,24 @@ pub static RECURSION: Shape = Shape {
 pub static RATE_LIMITING: Shape = Shape {
     what: "rate limit",
     fields: &[
-        field("max_concurrent_llm", Type::Int { min: 1, max: 100 }, "agents at once"),
-        field("min_delay_ms", Type::Int { min: 0, max: 60_000 }, "pause between agents"),
-        field("backoff", Type::Nested(&BACKOFF), "what to do when an agent is refused"),
+        field(
+            "max_concurrent_llm",
+            Type::Int { min: 1, max: 100 },
+            "agents at once",
+        ),
+        field(
+            "min_delay_ms",
+            Type::Int {
+                min: 0,
+                max: 60_000,
+            },
+            "pause between agents",
+        ),
+        field(
+            "backoff",
+            Type::Nested(&BACKOFF),
+            "what to do when an agent is refused",
+        ),
     ],
     hints: &[],
     open: &["x-*"],
@@ -146,10 +277,28 @@ pub static BACKOFF: Shape = Shape {
     what: "backoff",
     fields: &[
         field("enabled", Type::Bool, "whether to slow down"),
-        field("initial_delay_ms", Type::Int { min: 100, max: i64::MAX }, "the first pause"),
-        field("max_delay_ms", Type::Int { min: 100, max: i64::MAX }, "the longest pause"),
+        field(
+            "initial_delay_ms",
+            Type::Int {
+                min: 100,
+                max: i64::MAX,
+            },
+            "the first pause",
+        ),
+        field(
+            "max_delay_ms",
+            Type::Int {
+                min: 100,
+                max: i64::MAX,
+            },
+            "the longest pause",
+        ),
         field("multiplier", Type::Number, "how the pause grows"),
-        field("reset_after_success", COUNT, "successes until the pause is short again"),
+        field(
+            "reset_after_success",
+            COUNT,
+            "successes until the pause is short again",
+        ),
     ],
     hints: &[],
     open: &["x-*"],
@@ -159,10 +308,22 @@ pub static HOOKS: Shape = Shape {
     what: "hooks",
     fields: &[
         field("pre_step", Type::Text, "shell text before each step"),
-        field("post_step", Type::Text, "shell text after each step that did not fail"),
-        field("on_error", Type::Text, "shell text after each step that failed"),
+        field(
+            "post_step",
+            Type::Text,
+            "shell text after each step that did not fail",
+        ),
+        field(
+            "on_error",
+            Type::Text,
+            "shell text after each step that failed",
+        ),
     ],
-    hints: &[("before_step", "pre_step"), ("after_step", "post_step"), ("on_failure", "on_error")],
+    hints: &[
+        ("before_step", "pre_step"),
+        ("after_step", "post_step"),
+        ("on_failure", "on_error"),
+    ],
     open: &["x-*"],
 };
 
@@ -179,11 +340,32 @@ pub static STEP: Shape = Shape {
         field("shell", Type::Text, "the shell that runs it; /bin/bash"),
         field("stdin", Type::Text, "what the command reads"),
         field("stream", Type::Bool, "show output while it is written"),
-        field("max_output_size", COUNT, "bytes of output that are kept; 10 MiB"),
-        field("output_stderr", Type::Name, "a variable for what was written to stderr"),
-        field("output_exit_code", Type::Name, "a variable for the exit code"),
-        aliased("cwd", &["working_dir"], Type::Text, "the directory to run in"),
-        field("env", Type::Map(&Type::Text), "environment variables to set"),
+        field(
+            "max_output_size",
+            COUNT,
+            "bytes of output that are kept; 10 MiB",
+        ),
+        field(
+            "output_stderr",
+            Type::Name,
+            "a variable for what was written to stderr",
+        ),
+        field(
+            "output_exit_code",
+            Type::Name,
+            "a variable for the exit code",
+        ),
+        aliased(
+            "cwd",
+            &["working_dir"],
+            Type::Text,
+            "the directory to run in",
+        ),
+        field(
+            "env",
+            Type::Map(&Type::Text),
+            "environment variables to set",
+        ),
         field("agent", Type::Text, "which agent to ask"),
         field("prompt", Type::Text, "what to ask it"),
         field("mode", Type::Text, "a mode the agent works in"),
@@ -191,19 +373,43 @@ pub static STEP: Shape = Shape {
         field("spawn_mode", Type::Text, "how the agent is started"),
         field("provider", Type::Text, "who serves the model"),
         field("model", Type::Text, "the model"),
-        field("provider_preferences", Type::Any, "providers and models, best first"),
+        field(
+            "provider_preferences",
+            Type::Any,
+            "providers and models, best first",
+        ),
         field("model_role", Type::Text, "what the model is for"),
-        field("auto_stage", Type::Bool, "stage all changes in git afterwards"),
+        field(
+            "auto_stage",
+            Type::Bool,
+            "stage all changes in git afterwards",
+        ),
         field("recipe", Type::Text, "the recipe to run"),
         field("context", Type::Map(&Type::Any), "variables for the recipe"),
-        field("recursion", Type::Nested(&RECURSION), "limits for the recipe"),
-        field("recovery_on_failure", Type::Bool, "ask an agent when the recipe fails"),
-        field("template", Type::Any, "a command template, or the path of one"),
+        field(
+            "recursion",
+            Type::Nested(&RECURSION),
+            "limits for the recipe",
+        ),
+        field(
+            "recovery_on_failure",
+            Type::Bool,
+            "ask an agent when the recipe fails",
+        ),
+        field(
+            "template",
+            Type::Any,
+            "a command template, or the path of one",
+        ),
         field("tool", Type::Text, "a tool that metadata describes"),
         field("arguments", Type::Map(&Type::Any), "values for the tool"),
         field("output", Type::Name, "a variable for what the step gives"),
         field("parse_json", Type::Bool, "read the output as JSON"),
-        field("parse_json_required", Type::Bool, "fail when the output holds no JSON"),
+        field(
+            "parse_json_required",
+            Type::Bool,
+            "fail when the output holds no JSON",
+        ),
         field("condition", Type::Text, "run the step only if this is true"),
         field("timeout", Type::Number, "seconds it may take"),
         field("retry", Type::Nested(&RETRY), "try again when it fails"),
@@ -220,30 +426,61 @@ pub static STEP: Shape = Shape {
         ),
         field("fatal", Type::Bool, "false: go on when it fails"),
         field("depends_on", TEXTS, "steps that must have run before"),
-        field("when_tags", TEXTS, "run only when one of these tags is asked for"),
-        field("parallel_group", Type::Name, "neighbours with the same name run at once"),
+        field(
+            "when_tags",
+            TEXTS,
+            "run only when one of these tags is asked for",
+        ),
+        field(
+            "parallel_group",
+            Type::Name,
+            "neighbours with the same name run at once",
+        ),
         field("foreach", Type::Text, "run once per item of this list"),
         field("as", Type::Name, "the variable that holds the item; `item`"),
         field("collect", Type::Name, "a variable for the list of results"),
-        field("parallel", Type::OneOf(&[Type::Bool, COUNT]), "run iterations at once"),
+        field(
+            "parallel",
+            Type::OneOf(&[Type::Bool, COUNT]),
+            "run iterations at once",
+        ),
         field("max_iterations", COUNT, "how long the list may be; 100"),
-        field("delay_between", Type::Int { min: 0, max: i64::MAX }, "milliseconds between starts"),
+        field(
+            "delay_between",
+            Type::Int {
+                min: 0,
+                max: i64::MAX,
+            },
+            "milliseconds between starts",
+        ),
         field("checkpoint_iterations", Type::Bool, "record each iteration"),
-        field("while_condition", Type::Text, "run again while this is true"),
+        field(
+            "while_condition",
+            Type::Text,
+            "run again while this is true",
+        ),
         field(
             "max_while_iterations",
             Type::Int { min: 1, max: 1000 },
             "how often at most; 100",
         ),
         field("break_when", Type::Text, "end the loop when this is true"),
-        field("update_context", Type::Map(&Type::Text), "variables to set after each iteration"),
+        field(
+            "update_context",
+            Type::Map(&Type::Text),
+            "variables to set after each iteration",
+        ),
         aliased(
             "steps",
             &["while_steps"],
             Type::List(&Type::Nested(&STEP)),
             "the steps of each iteration",
         ),
-        field("once", Type::Bool, "never run it again when a run is resumed"),
+        field(
+            "once",
+            Type::Bool,
+            "never run it again when a run is resumed",
+        ),
     ],
     hints: &[
         ("sub_context", "context"),
@@ -268,7 +505,10 @@ pub static STEP: Shape = Shape {
         ("items", "foreach"),
         ("outputs", "output"),
         ("register", "output"),
-        ("requires_approval", "put the step in a stage with an `approval`"),
+        (
+            "requires_approval",
+            "put the step in a stage with an `approval`",
+        ),
         ("inputs", "context"),
         ("parameters", "context"),
     ],
@@ -279,13 +519,27 @@ pub static STEP: Shape = Shape {
 pub static KINDS: &[(&str, &[&str])] = &[
     (
         "bash",
-        &["command", "shell", "stdin", "stream", "max_output_size", "output_stderr"],
+        &[
+            "command",
+            "shell",
+            "stdin",
+            "stream",
+            "max_output_size",
+            "output_stderr",
+        ],
     ),
     (
         "agent",
         &[
-            "agent", "prompt", "mode", "agent_config", "spawn_mode", "provider", "model",
-            "provider_preferences", "model_role",
+            "agent",
+            "prompt",
+            "mode",
+            "agent_config",
+            "spawn_mode",
+            "provider",
+            "model",
+            "provider_preferences",
+            "model_role",
         ],
     ),
     ("recipe", &["recipe", "context", "recovery_on_failure"]),

@@ -10,9 +10,12 @@ use crate::ir::Literal;
 pub fn literal(node: Node<'_>, schema: Schema, report: &mut Report) -> Literal {
     match node.kind {
         Kind::Broken => Literal::Null,
-        Kind::List(items) => {
-            Literal::List(items.iter().map(|item| literal(*item, schema, report)).collect())
-        }
+        Kind::List(items) => Literal::List(
+            items
+                .iter()
+                .map(|item| literal(*item, schema, report))
+                .collect(),
+        ),
         Kind::Map(entries) => Literal::Map(
             entries
                 .iter()
@@ -46,7 +49,8 @@ fn ambiguous(node: Node<'_>, text: &str, value: &Literal) -> Diagnostic {
         Literal::Float(value) => (format!("the number {value}"), format!("{value:?}")),
         _ => (format!("the text `{text}`"), quoted(text)),
     };
-    let message = format!("`{text}` means {means} here, and something else to other readers of YAML");
+    let message =
+        format!("`{text}` means {means} here, and something else to other readers of YAML");
     Diagnostic::new(&codes::AMBIGUOUS_SCALAR, node.span, message)
         .help(format!("write `{plain}`, or quote it if text is meant"))
         .fix(Fix::safe(format!("write `{plain}`"), node.span, plain))

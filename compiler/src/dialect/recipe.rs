@@ -6,8 +6,8 @@ use super::literal::literal;
 use super::text::Lower;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Fix, Report};
-use crate::doc::{Node as Doc, Text as Written};
 use crate::doc::fields::{Fields, name_span};
+use crate::doc::{Node as Doc, Text as Written};
 use crate::ir::{Expr, ExprKind, Guard, Input, Literal, RunLimits, Step, Unit, visit};
 use crate::source::{SourceId, Span};
 use rustc_hash::FxHashMap;
@@ -35,7 +35,12 @@ pub fn lower(
     if !fields.is_map() {
         return None;
     }
-    let mut lower = Lower { dialect, report, raw: options.raw, facts: Vec::new() };
+    let mut lower = Lower {
+        dialect,
+        report,
+        raw: options.raw,
+        facts: Vec::new(),
+    };
     let name = lower.header(&fields, options);
     if lower.report_choice(&fields) == Some("raw") {
         lower.raw = true;
@@ -66,11 +71,22 @@ pub fn lower_expression(
     as_truth: bool,
     report: &mut Report,
 ) -> Option<(Unit, Expr)> {
-    let mut lower = Lower { dialect, report, raw: false, facts: Vec::new() };
+    let mut lower = Lower {
+        dialect,
+        report,
+        raw: false,
+        facts: Vec::new(),
+    };
     let written = Written::plain(text, Span::new(source, 0, text.len()));
     let Guard { expr, truth } = lower.condition(written)?;
     let expr = match as_truth {
-        true => Expr { span: expr.span, kind: ExprKind::Truth { of: Box::new(expr), truth } },
+        true => Expr {
+            span: expr.span,
+            kind: ExprKind::Truth {
+                of: Box::new(expr),
+                truth,
+            },
+        },
         false => expr,
     };
     let given = |name: &&str| Input {
@@ -211,8 +227,13 @@ impl Lower<'_> {
         if !fields.has("stages") {
             fields.require("steps", self.report);
         }
-        let Some(items) = fields.list("steps", self.report) else { return Vec::new() };
-        self.steps(items, fields.key_span("steps").unwrap_or_else(|| fields.head()))
+        let Some(items) = fields.list("steps", self.report) else {
+            return Vec::new();
+        };
+        self.steps(
+            items,
+            fields.key_span("steps").unwrap_or_else(|| fields.head()),
+        )
     }
 
     fn steps(&mut self, items: &[Doc<'_>], span: Span) -> Vec<Step> {
@@ -223,7 +244,10 @@ impl Lower<'_> {
             );
         }
         if items.len() > MOST_STEPS {
-            let message = format!("a list of {} steps; at most {MOST_STEPS} are read", items.len());
+            let message = format!(
+                "a list of {} steps; at most {MOST_STEPS} are read",
+                items.len()
+            );
             self.report.add(
                 Diagnostic::new(&codes::TOO_MANY_STEPS, span, message)
                     .help("use `foreach`, or split the recipe"),
@@ -251,7 +275,10 @@ impl Lower<'_> {
             fields.require("name", self.report);
             if let Some(name) = fields.text("name", self.report) {
                 match names.get(name.text()) {
-                    Some(first) => self.report.add(duplicate("stage", name.text(), name.inner(), *first)),
+                    Some(first) => {
+                        self.report
+                            .add(duplicate("stage", name.text(), name.inner(), *first))
+                    }
                     None => {
                         names.insert(name.text().to_string(), name.inner());
                     }
@@ -277,8 +304,13 @@ impl Lower<'_> {
         if let Some(prompt) = approval.text("prompt", self.report) {
             self.text(prompt);
         }
-        if approval.number("timeout", self.report).is_some_and(|seconds| seconds < 0.0) {
-            let span = approval.value_span("timeout").unwrap_or_else(|| approval.head());
+        if approval
+            .number("timeout", self.report)
+            .is_some_and(|seconds| seconds < 0.0)
+        {
+            let span = approval
+                .value_span("timeout")
+                .unwrap_or_else(|| approval.head());
             self.report.add(
                 Diagnostic::new(&codes::BAD_VALUE, span, "`timeout` must not be negative")
                     .help("write seconds; 0 waits for ever"),
@@ -305,12 +337,18 @@ impl Lower<'_> {
                 }
             });
         }
-        again.into_iter().for_each(|finding| self.report.add(finding));
+        again
+            .into_iter()
+            .for_each(|finding| self.report.add(finding));
     }
 }
 
 fn duplicate(what: &str, name: &str, span: Span, first: Span) -> Diagnostic {
-    Diagnostic::new(&codes::DUPLICATE_ID, span, format!("another {what} is called `{name}` too"))
-        .label(first, "it stands here first")
-        .help(format!("give each {what} a name of its own"))
+    Diagnostic::new(
+        &codes::DUPLICATE_ID,
+        span,
+        format!("another {what} is called `{name}` too"),
+    )
+    .label(first, "it stands here first")
+    .help(format!("give each {what} a name of its own"))
 }

@@ -42,7 +42,9 @@ impl Lower<'_> {
         let compound = fields.has("steps");
         let looped = fields.has("foreach") || fields.has("while_condition");
         let kind = self.kind(&fields, compound);
-        let guard = fields.text("condition", self.report).and_then(|text| self.condition(text));
+        let guard = fields
+            .text("condition", self.report)
+            .and_then(|text| self.condition(text));
         let on_failure = self.on_failure(&fields);
         let store = self.store(&fields);
         let binds = self.binds(&fields, &id, span, kind);
@@ -71,7 +73,11 @@ impl Lower<'_> {
         };
         let looping = self.looping(&fields, work, &binds);
         Some(match looping {
-            Looping::No(work) => Step { guard, bind: binds, ..work },
+            Looping::No(work) => Step {
+                guard,
+                bind: binds,
+                ..work
+            },
             Looping::Yes(node) => Step {
                 id,
                 span,
@@ -130,10 +136,12 @@ impl Lower<'_> {
             {
                 let span = fields.key_span(field).unwrap_or_else(|| fields.head());
                 let message = format!("a step with `{field}` needs `type: {meant}`");
-                self.report.add(
-                    Diagnostic::new(&codes::MISSING_FIELD, span, message)
-                        .help(format!("add `type: {meant}`; without it a step is an agent's")),
-                );
+                self.report
+                    .add(
+                        Diagnostic::new(&codes::MISSING_FIELD, span, message).help(format!(
+                            "add `type: {meant}`; without it a step is an agent's"
+                        )),
+                    );
                 return Some(meant);
             }
         }
@@ -141,10 +149,12 @@ impl Lower<'_> {
             for field in own.iter().filter(|field| fields.has(field)) {
                 let span = fields.key_span(field).unwrap_or_else(|| fields.head());
                 let message = format!("`{field}` belongs to {other} steps; this is a {kind} step");
-                self.report.add(
-                    Diagnostic::new(&codes::FOREIGN_FIELD, span, message)
-                        .help(format!("remove `{field}`, or make the step `type: {other}`")),
-                );
+                self.report
+                    .add(
+                        Diagnostic::new(&codes::FOREIGN_FIELD, span, message).help(format!(
+                            "remove `{field}`, or make the step `type: {other}`"
+                        )),
+                    );
             }
         }
         Some(kind)
@@ -173,7 +183,9 @@ impl Lower<'_> {
             cwd: self.optional_text(fields, "cwd"),
             stdin: self.optional_text(fields, "stdin"),
             exports: self.dialect.exports,
-            limit: limit.and_then(|limit| u64::try_from(limit).ok()).unwrap_or(OUTPUT_LIMIT),
+            limit: limit
+                .and_then(|limit| u64::try_from(limit).ok())
+                .unwrap_or(OUTPUT_LIMIT),
             stream: fields.boolean("stream", self.report).unwrap_or(false),
         };
         Some(Node::Act(Box::new(Action::Exec(exec))))
@@ -186,10 +198,16 @@ impl Lower<'_> {
         fields.require("prompt", self.report)?;
         let prompt = fields.text("prompt", self.report)?;
         let agent = Agent {
-            agent: fields.text("agent", self.report).map(|text| text.text().to_string()),
+            agent: fields
+                .text("agent", self.report)
+                .map(|text| text.text().to_string()),
             prompt: self.text(prompt),
-            mode: fields.text("mode", self.report).map(|text| text.text().to_string()),
-            model: fields.text("model", self.report).map(|text| text.text().to_string()),
+            mode: fields
+                .text("mode", self.report)
+                .map(|text| text.text().to_string()),
+            model: fields
+                .text("model", self.report)
+                .map(|text| text.text().to_string()),
             cwd: self.optional_text(fields, "cwd"),
             env: self.env(fields),
         };
@@ -218,14 +236,20 @@ impl Lower<'_> {
             }
             Kind::List(items) => {
                 let items = items.iter().map(|item| self.given(*item)).collect();
-                Expr { span: node.span, kind: ExprKind::List(items) }
+                Expr {
+                    span: node.span,
+                    kind: ExprKind::List(items),
+                }
             }
             Kind::Map(entries) => {
                 let fields = entries
                     .iter()
                     .filter_map(|entry| Some((entry.name()?.to_string(), self.given(entry.value))))
                     .collect();
-                Expr { span: node.span, kind: ExprKind::Map(fields) }
+                Expr {
+                    span: node.span,
+                    kind: ExprKind::Map(fields),
+                }
             }
             _ => literal(node, self.dialect.schema, self.report).expr(node.span),
         }
@@ -253,7 +277,10 @@ impl Lower<'_> {
                 continue;
             };
             // Numbers and booleans read as the dialect reads them: `yes` may be `true`.
-            let value = entry.value.scalar().map(|scalar| resolve(scalar, self.dialect.schema));
+            let value = entry
+                .value
+                .scalar()
+                .map(|scalar| resolve(scalar, self.dialect.schema));
             let text = match value {
                 Some(Plain::Bool(value)) => Text::literal(text.whole(), value.to_string()),
                 Some(Plain::Null) => Text::literal(text.whole(), ""),
@@ -266,7 +293,9 @@ impl Lower<'_> {
 
     fn store(&mut self, fields: &Fields<'_>) -> Store {
         let wanted = fields.boolean("parse_json", self.report).unwrap_or(false);
-        let required = fields.boolean("parse_json_required", self.report).unwrap_or(false);
+        let required = fields
+            .boolean("parse_json_required", self.report)
+            .unwrap_or(false);
         match (wanted, required) {
             (true, true) => Store::Json,
             (true, false) => self.dialect.store_json,
@@ -291,7 +320,11 @@ impl Lower<'_> {
         }
         let unnamed = !fields.has("output") && !fields.has("collect") && !id.is_empty();
         if unnamed && self.dialect.output_by_id && kind != Some("recipe") {
-            binds.push(Bind { name: id.to_string(), span: id_span, read: Read::Value });
+            binds.push(Bind {
+                name: id.to_string(),
+                span: id_span,
+                read: Read::Value,
+            });
         }
         binds
     }
@@ -306,14 +339,20 @@ impl Lower<'_> {
                 .help("use letters, digits, `_` and `-`");
             let better = name.trim_start_matches("{{").trim_end_matches("}}").trim();
             if better != name && !better.is_empty() && !better.contains(wrong) {
-                finding = finding
-                    .help("write the name without braces")
-                    .fix(Fix::safe(format!("write `{better}`"), text.inner(), better));
+                finding = finding.help("write the name without braces").fix(Fix::safe(
+                    format!("write `{better}`"),
+                    text.inner(),
+                    better,
+                ));
             }
             self.report.add(finding);
             return None;
         }
-        Some(Bind { name: name.to_string(), span: text.inner(), read })
+        Some(Bind {
+            name: name.to_string(),
+            span: text.inner(),
+            read,
+        })
     }
 
     fn deadline(&mut self, fields: &Fields<'_>, kind: Option<&str>) -> Option<Expr> {
@@ -329,7 +368,10 @@ impl Lower<'_> {
             && text.text().contains("{{")
         {
             let of = Box::new(self.one_hole(text, "timeout")?);
-            return Some(Expr { span: node.span, kind: ExprKind::Times { of, by: 1000 } });
+            return Some(Expr {
+                span: node.span,
+                kind: ExprKind::Times { of, by: 1000 },
+            });
         }
         let seconds = fields.number("timeout", self.report)?;
         if seconds <= 0.0 && self.dialect.bash_timeout_ms.is_some() || seconds < 0.0 {
@@ -345,15 +387,17 @@ impl Lower<'_> {
     }
 
     fn attempts(&mut self, fields: &Fields<'_>) -> Attempts {
-        let Some(retry) = fields.nested("retry", self.report) else { return Attempts::ONCE };
+        let Some(retry) = fields.nested("retry", self.report) else {
+            return Attempts::ONCE;
+        };
         let seconds = |lower: &mut Self, field: &str, default: f64| {
             let value = retry.number(field, lower.report).unwrap_or(default);
             if value < 0.0 {
                 let span = retry.value_span(field).unwrap_or_else(|| retry.head());
                 let message = format!("`{field}` must not be negative");
-                lower.report.add(
-                    Diagnostic::new(&codes::BAD_VALUE, span, message).help("write seconds"),
-                );
+                lower
+                    .report
+                    .add(Diagnostic::new(&codes::BAD_VALUE, span, message).help("write seconds"));
             }
             milliseconds(value.max(0.0)).unsigned_abs()
         };
@@ -370,11 +414,19 @@ impl Lower<'_> {
     }
 
     fn on_failure(&mut self, fields: &Fields<'_>) -> OnFailure {
-        let go_on = OnFailure::Continue { keep_output: self.dialect.keep_output };
+        let go_on = OnFailure::Continue {
+            keep_output: self.dialect.keep_output,
+        };
         let word = fields.choice("on_error", self.report);
         let said = [
-            ("continue_on_error", fields.boolean("continue_on_error", self.report)),
-            ("fatal", fields.boolean("fatal", self.report).map(|fatal| !fatal)),
+            (
+                "continue_on_error",
+                fields.boolean("continue_on_error", self.report),
+            ),
+            (
+                "fatal",
+                fields.boolean("fatal", self.report).map(|fatal| !fatal),
+            ),
         ];
         let mut decided: Option<(&str, bool)> = None;
         for (field, value) in said {
@@ -401,7 +453,9 @@ impl Lower<'_> {
     /// Fields that mean something only on a loop.
     fn loop_only(&mut self, fields: &Fields<'_>, looped: bool) {
         if fields.has("foreach") && fields.has("while_condition") {
-            let span = fields.key_span("while_condition").unwrap_or_else(|| fields.head());
+            let span = fields
+                .key_span("while_condition")
+                .unwrap_or_else(|| fields.head());
             let message = "`foreach` and `while_condition` exclude each other";
             self.report.add(
                 Diagnostic::new(&codes::EXCLUSIVE_FIELDS, span, message)
@@ -442,14 +496,20 @@ impl Lower<'_> {
     }
 
     fn looping(&mut self, fields: &Fields<'_>, work: Step, binds: &[Bind]) -> Looping {
-        let until = fields.text("break_when", self.report).and_then(|text| self.condition(text));
+        let until = fields
+            .text("break_when", self.report)
+            .and_then(|text| self.condition(text));
         let collect = self.bind(fields, "collect", Read::Value);
         if let Some(over) = fields.text("foreach", self.report) {
-            let Some(over) = self.one_hole(over, "foreach") else { return Looping::No(work) };
+            let Some(over) = self.one_hole(over, "foreach") else {
+                return Looping::No(work);
+            };
             return self.each(fields, work, binds, over, collect, until);
         }
         if let Some(text) = fields.text("while_condition", self.report) {
-            let Some(condition) = self.condition(text) else { return Looping::No(work) };
+            let Some(condition) = self.condition(text) else {
+                return Looping::No(work);
+            };
             return self.repeat(fields, work, binds, condition, collect, until);
         }
         Looping::No(work)
@@ -476,7 +536,9 @@ impl Lower<'_> {
         work.bind = body_binds;
         work.on_failure = body_failure(work.on_failure);
         let item = self.bind(fields, "as", Read::Value);
-        let limit = fields.integer("max_iterations", self.report).unwrap_or(ITERATIONS);
+        let limit = fields
+            .integer("max_iterations", self.report)
+            .unwrap_or(ITERATIONS);
         let pause = fields.integer("delay_between", self.report).unwrap_or(0);
         Looping::Yes(Node::Each(Box::new(Each {
             over,
@@ -503,13 +565,21 @@ impl Lower<'_> {
         work.bind = binds.to_vec();
         work.on_failure = body_failure(work.on_failure);
         let mut update = Vec::new();
-        for entry in fields.map("update_context", self.report).unwrap_or_default() {
+        for entry in fields
+            .map("update_context", self.report)
+            .unwrap_or_default()
+        {
             let Some(name) = entry.name() else { continue };
-            let bind =
-                Bind { name: name.to_string(), span: name_span(entry.key), read: Read::Value };
+            let bind = Bind {
+                name: name.to_string(),
+                span: name_span(entry.key),
+                read: Read::Value,
+            };
             update.push((bind, self.given(entry.value)));
         }
-        let limit = fields.integer("max_while_iterations", self.report).unwrap_or(ITERATIONS);
+        let limit = fields
+            .integer("max_while_iterations", self.report)
+            .unwrap_or(ITERATIONS);
         Looping::Yes(Node::While(Box::new(While {
             condition,
             until,
@@ -524,7 +594,13 @@ impl Lower<'_> {
     fn width(&mut self, fields: &Fields<'_>) -> Option<u32> {
         let node = fields.node("parallel")?;
         let Kind::Scalar(scalar) = node.kind else {
-            wrong_type("`parallel`", "true, false or a number", node, self.dialect.schema, self.report);
+            wrong_type(
+                "`parallel`",
+                "true, false or a number",
+                node,
+                self.dialect.schema,
+                self.report,
+            );
             return None;
         };
         match resolve(scalar, self.dialect.schema) {
@@ -552,11 +628,18 @@ fn body_failure(on_failure: OnFailure) -> OnFailure {
 }
 
 fn without_value(binds: &[Bind]) -> Vec<Bind> {
-    binds.iter().filter(|bind| bind.read != Read::Value).cloned().collect()
+    binds
+        .iter()
+        .filter(|bind| bind.read != Read::Value)
+        .cloned()
+        .collect()
 }
 
 fn milliseconds(seconds: f64) -> i64 {
     let ms = (seconds * 1000.0).round();
-    if ms >= i64::MAX as f64 { i64::MAX } else { (ms as i64).max(i64::from(seconds > 0.0)) }
+    if ms >= i64::MAX as f64 {
+        i64::MAX
+    } else {
+        (ms as i64).max(i64::from(seconds > 0.0))
+    }
 }
-

@@ -36,7 +36,11 @@ impl Lower<'_> {
         finding.fix = problem.fix.and_then(|fix| {
             let edit = replace(written, fix.range, fix.text)?;
             let applicability = fix.applicability;
-            Some(Fix { applicability, message: fix.message, edits: vec![edit] })
+            Some(Fix {
+                applicability,
+                message: fix.message,
+                edits: vec![edit],
+            })
         });
         self.report.add(finding);
     }
@@ -59,11 +63,17 @@ impl Lower<'_> {
                         Some((Filter::Json, _)) => Form::Json,
                         _ => Form::Plain,
                     };
-                    parts.push(Part::Value { expr: self.path(written, &hole.path), form });
+                    parts.push(Part::Value {
+                        expr: self.path(written, &hole.path),
+                        form,
+                    });
                 }
             }
         }
-        Text { span: written.whole(), parts }
+        Text {
+            span: written.whole(),
+            parts,
+        }
     }
 
     /// A value: one hole keeps its type, everything else is text.
@@ -76,7 +86,10 @@ impl Lower<'_> {
         let text = self.text(written);
         match text.as_literal() {
             Some(literal) => Literal::Text(literal.to_string()).expr(text.span),
-            None => Expr { span: text.span, kind: ExprKind::Text(text) },
+            None => Expr {
+                span: text.span,
+                kind: ExprKind::Text(text),
+            },
         }
     }
 
@@ -93,8 +106,9 @@ impl Lower<'_> {
         if self.report.findings.len() == before {
             let message = format!("`{field}` must be one hole");
             self.report.add(
-                Diagnostic::new(&codes::BAD_VALUE, written.inner(), message)
-                    .help(format!("write `{field}: \"{{{{name}}}}\"`, with the name of a list")),
+                Diagnostic::new(&codes::BAD_VALUE, written.inner(), message).help(format!(
+                    "write `{field}: \"{{{{name}}}}\"`, with the name of a list"
+                )),
             );
         }
         None
@@ -112,10 +126,16 @@ impl Lower<'_> {
             let span = written.span(segment.range.clone());
             let of = Box::new(read);
             let kind = match &segment.kind {
-                SegmentKind::Name(name) => ExprKind::Field { of, name: name.clone(), missing },
-                SegmentKind::Index(at) => {
-                    ExprKind::Index { of, at: Box::new(Literal::Int(*at).expr(span)), missing }
-                }
+                SegmentKind::Name(name) => ExprKind::Field {
+                    of,
+                    name: name.clone(),
+                    missing,
+                },
+                SegmentKind::Index(at) => ExprKind::Index {
+                    of,
+                    at: Box::new(Literal::Int(*at).expr(span)),
+                    missing,
+                },
             };
             read = Expr { span, kind };
         }
@@ -126,8 +146,10 @@ impl Lower<'_> {
         match self.facts.iter().find(|(known, _)| *known == name) {
             Some((_, fact)) => fact.clone().expr(span),
             None => {
-                let kind =
-                    ExprKind::Var { name: name.to_string(), missing: self.dialect.missing };
+                let kind = ExprKind::Var {
+                    name: name.to_string(),
+                    missing: self.dialect.missing,
+                };
                 Expr { span, kind }
             }
         }
@@ -140,12 +162,20 @@ impl Lower<'_> {
             self.problem(written, problem);
         }
         let expr = self.expr(written, &tree?);
-        Some(Guard { expr, truth: self.dialect.truth })
+        Some(Guard {
+            expr,
+            truth: self.dialect.truth,
+        })
     }
 
     fn expr(&mut self, written: Written<'_>, tree: &expr::Expr) -> Expr {
         use expr::ExprKind as Tree;
-        let Dialect { truth, equality, missing, .. } = *self.dialect;
+        let Dialect {
+            truth,
+            equality,
+            missing,
+            ..
+        } = *self.dialect;
         let span = written.span(tree.range.clone());
         let kind = match &tree.kind {
             Tree::Text(text) | Tree::Word(text) => ExprKind::Literal(Literal::Text(text.clone())),
@@ -158,39 +188,76 @@ impl Lower<'_> {
             Tree::List(items) => ExprKind::List(self.exprs(written, items)),
             // What is wrong has been said; the names in it are still looked at.
             Tree::Unknown { .. } => ExprKind::List(
-                tree.children().into_iter().map(|child| self.expr(written, child)).collect(),
+                tree.children()
+                    .into_iter()
+                    .map(|child| self.expr(written, child))
+                    .collect(),
             ),
-            Tree::Call { function: Function::Bool, args, .. } => {
+            Tree::Call {
+                function: Function::Bool,
+                args,
+                ..
+            } => {
                 let of = args.first().map_or_else(
                     || Literal::Null.expr(span),
                     |argument| self.expr(written, argument),
                 );
-                ExprKind::Truth { of: Box::new(of), truth }
+                ExprKind::Truth {
+                    of: Box::new(of),
+                    truth,
+                }
             }
-            Tree::Call { function, args, .. } => {
-                ExprKind::Call { builtin: function_builtin(*function), args: self.exprs(written, args) }
-            }
-            Tree::Method { receiver, method, args, .. } => {
+            Tree::Call { function, args, .. } => ExprKind::Call {
+                builtin: function_builtin(*function),
+                args: self.exprs(written, args),
+            },
+            Tree::Method {
+                receiver,
+                method,
+                args,
+                ..
+            } => {
                 let mut all = vec![self.expr(written, receiver)];
                 all.extend(self.exprs(written, args));
-                ExprKind::Call { builtin: method_builtin(*method), args: all }
+                ExprKind::Call {
+                    builtin: method_builtin(*method),
+                    args: all,
+                }
             }
             Tree::Field { of, field, name } => {
                 let of = Box::new(self.expr(written, of));
-                let kind = ExprKind::Field { of, name: field.clone(), missing };
-                return Expr { span: written.span(name.clone()), kind };
+                let kind = ExprKind::Field {
+                    of,
+                    name: field.clone(),
+                    missing,
+                };
+                return Expr {
+                    span: written.span(name.clone()),
+                    kind,
+                };
             }
             Tree::Index { of, index } => ExprKind::Index {
                 of: Box::new(self.expr(written, of)),
                 at: Box::new(self.expr(written, index)),
                 missing,
             },
-            Tree::Not(of) => ExprKind::Not { of: Box::new(self.expr(written, of)), truth },
+            Tree::Not(of) => ExprKind::Not {
+                of: Box::new(self.expr(written, of)),
+                truth,
+            },
             Tree::And(all) => {
-                return self.fold(written, all, |left, right| ExprKind::And { left, right, truth });
+                return self.fold(written, all, |left, right| ExprKind::And {
+                    left,
+                    right,
+                    truth,
+                });
             }
             Tree::Or(all) => {
-                return self.fold(written, all, |left, right| ExprKind::Or { left, right, truth });
+                return self.fold(written, all, |left, right| ExprKind::Or {
+                    left,
+                    right,
+                    truth,
+                });
             }
             Tree::Compare { op, left, right } => ExprKind::Compare {
                 op: comparison(*op),
@@ -216,7 +283,10 @@ impl Lower<'_> {
         let mut left = rest.next().expect("`and` and `or` have two sides");
         for right in rest {
             let span = left.span.to(right.span);
-            left = Expr { span, kind: make(Box::new(left), Box::new(right)) };
+            left = Expr {
+                span,
+                kind: make(Box::new(left), Box::new(right)),
+            };
         }
         left
     }
@@ -227,7 +297,11 @@ impl Lower<'_> {
         for problem in scanned.problems {
             self.problem(written, problem);
         }
-        let mut script = Script { span: written.whole(), parts: Vec::new(), vars: Vec::new() };
+        let mut script = Script {
+            span: written.whole(),
+            parts: Vec::new(),
+            vars: Vec::new(),
+        };
         if self.raw {
             for piece in scanned.pieces {
                 script.parts.push(match piece {
@@ -263,7 +337,11 @@ impl Lower<'_> {
             let (name, form) = match position.reach {
                 shell::Use::Env => (hole.name.clone(), VarForm::Text),
                 shell::Use::Integer { or_empty } => {
-                    let form = if or_empty { VarForm::IntegerOrEmpty } else { VarForm::Integer };
+                    let form = if or_empty {
+                        VarForm::IntegerOrEmpty
+                    } else {
+                        VarForm::Integer
+                    };
                     (shell::integer_name(&hole.name), form)
                 }
                 shell::Use::Paste
@@ -275,7 +353,11 @@ impl Lower<'_> {
                 // The stricter form holds for both places.
                 Some(var) if form == VarForm::Integer => var.form = form,
                 Some(_) => {}
-                None => script.vars.push(ScriptVar { name, value: values[number].clone(), form }),
+                None => script.vars.push(ScriptVar {
+                    name,
+                    value: values[number].clone(),
+                    form,
+                }),
             }
         }
         let part = |piece: &shell::Piece| match piece {
@@ -288,7 +370,9 @@ impl Lower<'_> {
             script.parts.push(match piece {
                 shell::Piece::Delimiter(number) => {
                     let heredoc = &compiled.heredocs[*number];
-                    let body = compiled.pieces[heredoc.body.clone()].iter().filter_map(part);
+                    let body = compiled.pieces[heredoc.body.clone()]
+                        .iter()
+                        .filter_map(part);
                     ScriptPart::Delimiter {
                         base: heredoc.delimiter.clone(),
                         body: body.collect(),
@@ -302,8 +386,7 @@ impl Lower<'_> {
 
     fn shell_problem(&mut self, written: Written<'_>, plain: &Plain, problem: shell::Problem) {
         let span = written.span(plain.written(problem.range));
-        let mut finding =
-            Diagnostic::new(problem.code, span, problem.message).help(problem.help);
+        let mut finding = Diagnostic::new(problem.code, span, problem.message).help(problem.help);
         finding.fix = problem.fix.and_then(|repair| {
             let edits: Option<Vec<Edit>> = repair
                 .edits
@@ -324,8 +407,14 @@ impl Lower<'_> {
         match hole.filter {
             Some((Filter::Json, _)) => {
                 let span = value.span;
-                let parts = vec![Part::Value { expr: value, form: Form::Json }];
-                Expr { span, kind: ExprKind::Text(Text { span, parts }) }
+                let parts = vec![Part::Value {
+                    expr: value,
+                    form: Form::Json,
+                }];
+                Expr {
+                    span,
+                    kind: ExprKind::Text(Text { span, parts }),
+                }
             }
             _ => value,
         }
@@ -352,7 +441,11 @@ struct Plain {
 
 impl Plain {
     fn of(written: &str, pieces: Vec<Piece>) -> (Plain, Vec<Hole>) {
-        let mut plain = Plain { text: String::new(), holes: Vec::new(), runs: Vec::new() };
+        let mut plain = Plain {
+            text: String::new(),
+            holes: Vec::new(),
+            runs: Vec::new(),
+        };
         let mut holes = Vec::new();
         for piece in pieces {
             let range = match &piece {
@@ -372,12 +465,21 @@ impl Plain {
 
     fn written(&self, range: Range<usize>) -> Range<usize> {
         let place = |at: usize| {
-            let run = self.runs.partition_point(|(start, _)| *start <= at).saturating_sub(1);
-            self.runs.get(run).map_or(at, |(here, there)| at - here + there)
+            let run = self
+                .runs
+                .partition_point(|(start, _)| *start <= at)
+                .saturating_sub(1);
+            self.runs
+                .get(run)
+                .map_or(at, |(here, there)| at - here + there)
         };
         let start = place(range.start);
         // The end belongs to the run of the last byte, not to the one that follows.
-        let end = if range.end > range.start { place(range.end - 1) + 1 } else { start };
+        let end = if range.end > range.start {
+            place(range.end - 1) + 1
+        } else {
+            start
+        };
         start..end
     }
 }
@@ -402,9 +504,10 @@ impl Names {
                 base.push_str("__");
             }
             match &segment.kind {
-                SegmentKind::Name(name) => base.extend(name.chars().map(|c| {
-                    if c.is_ascii_alphanumeric() { c } else { '_' }
-                })),
+                SegmentKind::Name(name) => base.extend(
+                    name.chars()
+                        .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }),
+                ),
                 SegmentKind::Index(at) => base.push_str(&at.to_string().replace('-', "_")),
             }
         }
@@ -461,4 +564,3 @@ fn method_builtin(method: Method) -> Builtin {
         Method::Find => Builtin::Find,
     }
 }
-

@@ -133,7 +133,11 @@ pub struct Text<'a> {
 impl<'a> Text<'a> {
     /// A text that stands in its source as it is, at this span.
     pub fn plain(text: &'a str, span: Span) -> Text<'a> {
-        Text { text, whole: span, trace: Trace::Straight(span.start) }
+        Text {
+            text,
+            whole: span,
+            trace: Trace::Straight(span.start),
+        }
     }
 
     pub fn text(&self) -> &'a str {

@@ -22,7 +22,11 @@ struct Call {
 
 impl Call {
     fn new(kind: HostKind) -> Call {
-        Call { kind, fixed: Vec::new(), open: Vec::new() }
+        Call {
+            kind,
+            fixed: Vec::new(),
+            open: Vec::new(),
+        }
     }
 
     fn fix(&mut self, param: &str, value: Literal) {
@@ -52,8 +56,15 @@ impl Call {
             w.free(local);
         }
         let fixed = tables.literal(&Literal::Map(self.fixed));
-        tables.calls.push(HostCall { kind: self.kind, step, open, fixed });
-        w.push(Instr::Host { call: tables.calls.len() as u32 - 1 });
+        tables.calls.push(HostCall {
+            kind: self.kind,
+            step,
+            open,
+            fixed,
+        });
+        w.push(Instr::Host {
+            call: tables.calls.len() as u32 - 1,
+        });
     }
 }
 
@@ -73,7 +84,9 @@ impl Emitter<'_> {
             Action::Agent(agent) => self.agent(w, agent, deadline, step, failed),
             Action::Call(_) => {
                 // Refused before emission; a plan that reaches it says so and does nothing.
-                let message = self.tables.text("this version of rrc cannot run sub-recipes");
+                let message = self
+                    .tables
+                    .text("this version of rrc cannot run sub-recipes");
                 w.push(Instr::Fail { message });
             }
             Action::Sleep { ms } => {
@@ -113,7 +126,10 @@ impl Emitter<'_> {
         if let Some(deadline) = deadline {
             self.value(w, &mut call, "timeout_ms", deadline, failed);
         }
-        call.fix("limit", Literal::Int(i64::try_from(exec.limit).unwrap_or(i64::MAX)));
+        call.fix(
+            "limit",
+            Literal::Int(i64::try_from(exec.limit).unwrap_or(i64::MAX)),
+        );
         if exec.stream {
             call.fix("stream", Literal::Bool(true));
         }
@@ -130,13 +146,20 @@ impl Emitter<'_> {
         failed: Label,
     ) {
         let mut call = Call::new(HostKind::Agent);
-        for (param, text) in [("agent", &agent.agent), ("mode", &agent.mode), ("model", &agent.model)]
-        {
+        for (param, text) in [
+            ("agent", &agent.agent),
+            ("mode", &agent.mode),
+            ("model", &agent.model),
+        ] {
             if let Some(text) = text {
                 call.fix(param, Literal::Text(text.clone()));
             }
         }
-        self.tables.need(NeedKind::Agent, agent.agent.as_deref().unwrap_or_default(), step);
+        self.tables.need(
+            NeedKind::Agent,
+            agent.agent.as_deref().unwrap_or_default(),
+            step,
+        );
         self.text(w, &mut call, "prompt", &agent.prompt, failed);
         self.env(w, &mut call, &agent.env, failed);
         if let Some(cwd) = &agent.cwd {
@@ -176,9 +199,7 @@ impl Emitter<'_> {
         }
         let literals: Option<Vec<(String, Literal)>> = env
             .iter()
-            .map(|(name, text)| {
-                Some((name.clone(), Literal::Text(text.as_literal()?.to_string())))
-            })
+            .map(|(name, text)| Some((name.clone(), Literal::Text(text.as_literal()?.to_string()))))
             .collect();
         if let Some(fields) = literals {
             call.fix("env", Literal::Map(fields));
@@ -189,7 +210,10 @@ impl Emitter<'_> {
         for (name, text) in env {
             expr::text(w, &mut self.tables, text);
             w.push(Instr::JumpFailed { to: w.to(failed) });
-            w.push(Instr::SetVar { scope: map, name: self.tables.text(name) });
+            w.push(Instr::SetVar {
+                scope: map,
+                name: self.tables.text(name),
+            });
         }
     }
 
@@ -217,7 +241,10 @@ impl Emitter<'_> {
                 VarForm::IntegerOrEmpty => integer_or_empty(w, failed),
             }
             w.push(Instr::JumpFailed { to: w.to(failed) });
-            w.push(Instr::SetVar { scope: map, name: self.tables.text(&var.name) });
+            w.push(Instr::SetVar {
+                scope: map,
+                name: self.tables.text(&var.name),
+            });
         }
     }
 }

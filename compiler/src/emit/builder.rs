@@ -69,7 +69,10 @@ impl Tables {
                 ConstKey::List(items.iter().map(|item| self.literal(item)).collect())
             }
             Literal::Map(fields) => ConstKey::Map(
-                fields.iter().map(|(name, item)| (self.text(name), self.literal(item))).collect(),
+                fields
+                    .iter()
+                    .map(|(name, item)| (self.text(name), self.literal(item)))
+                    .collect(),
             ),
         };
         self.constant(key)
@@ -88,11 +91,18 @@ impl Tables {
             ConstKey::Text(id) => Const::Text(*id),
             ConstKey::List(items) => {
                 self.parts.extend(items);
-                Const::List { first, count: items.len() as u32 }
+                Const::List {
+                    first,
+                    count: items.len() as u32,
+                }
             }
             ConstKey::Map(fields) => {
-                self.parts.extend(fields.iter().flat_map(|(name, item)| [*name, *item]));
-                Const::Map { first, count: fields.len() as u32 }
+                self.parts
+                    .extend(fields.iter().flat_map(|(name, item)| [*name, *item]));
+                Const::Map {
+                    first,
+                    count: fields.len() as u32,
+                }
             }
         };
         self.constants.push(constant);
@@ -103,13 +113,20 @@ impl Tables {
 
     pub fn step(&mut self, id: &str, kind: StepKind, span: Span) -> u32 {
         let id = self.text(id);
-        self.steps.push(StepInfo { id, kind, place: place(span) });
+        self.steps.push(StepInfo {
+            id,
+            kind,
+            place: place(span),
+        });
         self.steps.len() as u32 - 1
     }
 
     pub fn need(&mut self, kind: NeedKind, name: &str, step: u32) {
         let name = self.text(name);
-        let known = self.needs.iter().any(|need| need.kind == kind && need.name == name);
+        let known = self
+            .needs
+            .iter()
+            .any(|need| need.kind == kind && need.name == name);
         if !known {
             self.needs.push(Need { kind, name, step });
         }
@@ -117,7 +134,11 @@ impl Tables {
 }
 
 pub fn place(span: Span) -> Place {
-    Place { source: span.source.0, start: span.start, end: span.end }
+    Place {
+        source: span.source.0,
+        start: span.start,
+        end: span.end,
+    }
 }
 
 /// The code of all functions so far.
@@ -230,7 +251,10 @@ impl Writer {
             code.code.push(placed);
         }
         for run in self.spans {
-            let run = SpanRun { from: start + run.from, place: run.place };
+            let run = SpanRun {
+                from: start + run.from,
+                place: run.place,
+            };
             match code.spans.last_mut() {
                 Some(last) if last.place == run.place => {}
                 Some(last) if last.from == run.from => last.place = run.place,

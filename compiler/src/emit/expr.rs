@@ -41,17 +41,27 @@ pub fn expr(writer: &mut Writer, tables: &mut Tables, expr: &Expr) {
                 self::expr(writer, tables, item);
             }
             writer.at(expr.span);
-            writer.push(Instr::List { items: items.len() as u8 });
+            writer.push(Instr::List {
+                items: items.len() as u8,
+            });
         }
         ExprKind::Map(fields) => map(writer, tables, fields),
         ExprKind::Times { of, by } => {
             self::expr(writer, tables, of);
             writer.at(expr.span);
-            writer.push(Instr::Builtin { which: Builtin::Int as u8, arguments: 1 });
+            writer.push(Instr::Builtin {
+                which: Builtin::Int as u8,
+                arguments: 1,
+            });
             writer.push(Instr::Int { value: *by });
             writer.push(Instr::Mul {});
         }
-        ExprKind::Compare { op, equality, left, right } => {
+        ExprKind::Compare {
+            op,
+            equality,
+            left,
+            right,
+        } => {
             self::expr(writer, tables, left);
             self::expr(writer, tables, right);
             writer.at(expr.span);
@@ -77,7 +87,9 @@ pub fn expr(writer: &mut Writer, tables: &mut Tables, expr: &Expr) {
             self::expr(writer, tables, left);
             writer.push(Instr::JumpFailed { to: writer.to(end) });
             writer.push(truth_of(*truth));
-            writer.push(Instr::JumpUnless { to: writer.to(decided) });
+            writer.push(Instr::JumpUnless {
+                to: writer.to(decided),
+            });
             self::expr(writer, tables, right);
             writer.push(Instr::JumpFailed { to: writer.to(end) });
             writer.push(truth_of(*truth));
@@ -91,7 +103,9 @@ pub fn expr(writer: &mut Writer, tables: &mut Tables, expr: &Expr) {
             self::expr(writer, tables, left);
             writer.push(Instr::JumpFailed { to: writer.to(end) });
             writer.push(truth_of(*truth));
-            writer.push(Instr::JumpIf { to: writer.to(decided) });
+            writer.push(Instr::JumpIf {
+                to: writer.to(decided),
+            });
             self::expr(writer, tables, right);
             writer.push(Instr::JumpFailed { to: writer.to(end) });
             writer.push(truth_of(*truth));
@@ -105,7 +119,10 @@ pub fn expr(writer: &mut Writer, tables: &mut Tables, expr: &Expr) {
                 self::expr(writer, tables, arg);
             }
             writer.at(expr.span);
-            writer.push(Instr::Builtin { which: *builtin as u8, arguments: args.len() as u8 });
+            writer.push(Instr::Builtin {
+                which: *builtin as u8,
+                arguments: args.len() as u8,
+            });
         }
         ExprKind::Text(text) => self::text(writer, tables, text),
     }
@@ -130,7 +147,9 @@ fn map(writer: &mut Writer, tables: &mut Tables, fields: &[(String, Expr)]) {
     writer.push(Instr::Store { local });
     for (name, value) in fields {
         expr(writer, tables, value);
-        writer.push(Instr::JumpFailed { to: writer.to(wrong) });
+        writer.push(Instr::JumpFailed {
+            to: writer.to(wrong),
+        });
         let name = tables.text(name);
         writer.push(Instr::SetVar { scope: local, name });
     }
@@ -148,11 +167,15 @@ fn push_literal(writer: &mut Writer, tables: &mut Tables, literal: &Literal) {
         Literal::Null => Instr::Null {},
         Literal::Bool(true) => Instr::True {},
         Literal::Bool(false) => Instr::False {},
-        Literal::Int(value) if i32::try_from(*value).is_ok() => {
-            Instr::Int { value: i32::try_from(*value).unwrap_or_default() }
-        }
-        Literal::Text(text) => Instr::Text { text: tables.text(text) },
-        other => Instr::Const { constant: tables.literal(other) },
+        Literal::Int(value) if i32::try_from(*value).is_ok() => Instr::Int {
+            value: i32::try_from(*value).unwrap_or_default(),
+        },
+        Literal::Text(text) => Instr::Text {
+            text: tables.text(text),
+        },
+        other => Instr::Const {
+            constant: tables.literal(other),
+        },
     };
     writer.push(instr);
 }
@@ -195,7 +218,9 @@ pub fn concat<T: Operand>(writer: &mut Writer, tables: &mut Tables, parts: &[T])
             part.emit(writer, tables);
         }
         let before = u8::from(number > 0);
-        writer.push(Instr::Concat { parts: group.len() as u8 + before });
+        writer.push(Instr::Concat {
+            parts: group.len() as u8 + before,
+        });
     }
     if parts.is_empty() {
         writer.push(Instr::Concat { parts: 0 });

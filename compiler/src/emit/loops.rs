@@ -30,7 +30,9 @@ impl Emitter<'_> {
         w.push(Instr::Not {});
         w.push(Instr::JumpIf { to: w.to(fits) });
         let message = format!("the list has more items than the {} allowed", each.limit);
-        w.push(Instr::Fail { message: self.tables.text(&message) });
+        w.push(Instr::Fail {
+            message: self.tables.text(&message),
+        });
         w.push(Instr::Jump { to: w.to(failed) });
         w.bind(fits);
         let all = w.local();
@@ -41,7 +43,13 @@ impl Emitter<'_> {
         w.push(Instr::Store { local: last });
         w.push(Instr::Int { value: 0 });
         w.push(Instr::Store { local: at });
-        let run = Run { items, all, last, at, number };
+        let run = Run {
+            items,
+            all,
+            last,
+            at,
+            number,
+        };
         match each.width {
             None => self.each_in_turn(w, each, run, failed, exits),
             Some(width) => self.each_at_once(w, each, width, run, failed),
@@ -57,10 +65,29 @@ impl Emitter<'_> {
         let shadow = self.shadow(w, item);
         let (again, wrong, ended, done) = (w.label(), w.label(), w.label(), w.label());
         w.bind(again);
-        w.push(Instr::Next { list: run.items, at: run.at, to: w.to(done) });
-        w.push(Instr::SetVar { scope: SCOPE, name: item });
-        let opening = Opening::Iteration { number: run.at, step: run.number };
-        self.step(w, &each.body, opening, Some(run.last), Exits { failed: wrong, ended });
+        w.push(Instr::Next {
+            list: run.items,
+            at: run.at,
+            to: w.to(done),
+        });
+        w.push(Instr::SetVar {
+            scope: SCOPE,
+            name: item,
+        });
+        let opening = Opening::Iteration {
+            number: run.at,
+            step: run.number,
+        };
+        self.step(
+            w,
+            &each.body,
+            opening,
+            Some(run.last),
+            Exits {
+                failed: wrong,
+                ended,
+            },
+        );
         if each.collect.is_some() {
             w.push(Instr::Load { local: run.last });
             w.push(Instr::Append { list: run.all });
@@ -100,7 +127,10 @@ impl Emitter<'_> {
         let name = format!("{}[]", each.body.id);
         let body = self.task(&name, &[Kind::Map, Kind::Int], |emitter, w, exits| {
             let value = w.local();
-            let opening = Opening::Iteration { number: 1, step: run.number };
+            let opening = Opening::Iteration {
+                number: 1,
+                step: run.number,
+            };
             emitter.step(w, &each.body, opening, Some(value), exits);
             w.push(Instr::Take { local: value });
             w.push(Instr::Return {});
@@ -119,7 +149,11 @@ impl Emitter<'_> {
         w.bind(start);
         self.int(w, u64::from(width.max(1)));
         w.push(Instr::WaitBelow {});
-        w.push(Instr::Next { list: run.items, at: run.at, to: w.to(all_started) });
+        w.push(Instr::Next {
+            list: run.items,
+            at: run.at,
+            to: w.to(all_started),
+        });
         w.push(Instr::Store { local: held });
         w.push(Instr::Load { local: SCOPE });
         w.push(Instr::Take { local: held });
@@ -178,21 +212,41 @@ impl Emitter<'_> {
         w.push(Instr::Less {});
         w.push(Instr::JumpIf { to: w.to(allowed) });
         let message = format!("the loop was ended after {} iterations", body.limit);
-        w.push(Instr::Text { text: self.tables.text(&message) });
+        w.push(Instr::Text {
+            text: self.tables.text(&message),
+        });
         w.push(Instr::Warn {});
         w.push(Instr::Jump { to: w.to(done) });
         w.bind(allowed);
         w.push(Instr::Load { local: at });
-        w.push(Instr::SetVar { scope: SCOPE, name: index });
+        w.push(Instr::SetVar {
+            scope: SCOPE,
+            name: index,
+        });
         w.push(Instr::Load { local: at });
         w.push(Instr::Int { value: 1 });
         w.push(Instr::Add {});
         w.push(Instr::IntOr { to: w.to(wrong) });
         w.push(Instr::Store { local: at });
         w.push(Instr::Load { local: at });
-        w.push(Instr::SetVar { scope: SCOPE, name: iteration });
-        let opening = Opening::Iteration { number: at, step: number };
-        self.step(w, &body.body, opening, Some(last), Exits { failed: wrong, ended });
+        w.push(Instr::SetVar {
+            scope: SCOPE,
+            name: iteration,
+        });
+        let opening = Opening::Iteration {
+            number: at,
+            step: number,
+        };
+        self.step(
+            w,
+            &body.body,
+            opening,
+            Some(last),
+            Exits {
+                failed: wrong,
+                ended,
+            },
+        );
         if body.collect.is_some() {
             w.push(Instr::Load { local: last });
             w.push(Instr::Append { list: all });
@@ -200,20 +254,41 @@ impl Emitter<'_> {
         for (bind, new) in &body.update {
             expr::expr(w, &mut self.tables, new);
             w.push(Instr::JumpFailed { to: w.to(wrong) });
-            w.push(Instr::SetVar { scope: SCOPE, name: self.tables.text(&bind.name) });
+            w.push(Instr::SetVar {
+                scope: SCOPE,
+                name: self.tables.text(&bind.name),
+            });
         }
         self.until(w, body.until.as_ref(), wrong, done);
         w.push(Instr::Jump { to: w.to(again) });
         w.bind(wrong);
-        w.push(Instr::UnsetVar { scope: SCOPE, name: index });
-        w.push(Instr::UnsetVar { scope: SCOPE, name: iteration });
+        w.push(Instr::UnsetVar {
+            scope: SCOPE,
+            name: index,
+        });
+        w.push(Instr::UnsetVar {
+            scope: SCOPE,
+            name: iteration,
+        });
         w.push(Instr::Jump { to: w.to(failed) });
         w.bind(ended);
         self.end_early(w, exits);
         w.bind(done);
-        w.push(Instr::UnsetVar { scope: SCOPE, name: index });
-        w.push(Instr::UnsetVar { scope: SCOPE, name: iteration });
-        let run = Run { items: all, all, last, at, number };
+        w.push(Instr::UnsetVar {
+            scope: SCOPE,
+            name: index,
+        });
+        w.push(Instr::UnsetVar {
+            scope: SCOPE,
+            name: iteration,
+        });
+        let run = Run {
+            items: all,
+            all,
+            last,
+            at,
+            number,
+        };
         self.collected(w, body.collect.as_ref(), None, run, value);
         for local in [all, last, at] {
             w.free(local);
@@ -277,7 +352,10 @@ impl Emitter<'_> {
         let name = self.tables.text(name);
         let function = self.code.declare(name, params, &[Kind::Any]);
         let mut w = Writer::new(params.len() as u8);
-        let exits = Exits { failed: w.label(), ended: w.label() };
+        let exits = Exits {
+            failed: w.label(),
+            ended: w.label(),
+        };
         body(self, &mut w, exits);
         w.bind(exits.failed);
         w.push(Instr::Return {});
@@ -300,8 +378,12 @@ impl Emitter<'_> {
     /// The unit ends inside the loop: the loop's own step ends first.
     pub fn end_early(&mut self, w: &mut Writer, exits: Exits) {
         w.push(Instr::Null {});
-        w.push(Instr::StepEnd { status: Status::Completed as u8 });
-        w.push(Instr::Jump { to: w.to(exits.ended) });
+        w.push(Instr::StepEnd {
+            status: Status::Completed as u8,
+        });
+        w.push(Instr::Jump {
+            to: w.to(exits.ended),
+        });
     }
 
     fn collected(
@@ -316,7 +398,10 @@ impl Emitter<'_> {
         for (bind, local) in [(collect, run.all), (last, run.last)] {
             if let Some(bind) = bind {
                 w.push(Instr::Load { local });
-                w.push(Instr::SetVar { scope: SCOPE, name: self.tables.text(&bind.name) });
+                w.push(Instr::SetVar {
+                    scope: SCOPE,
+                    name: self.tables.text(&bind.name),
+                });
             }
         }
         if collect.or(last).is_some() {
@@ -372,9 +457,14 @@ struct FirstFailure {
 
 impl FirstFailure {
     fn new(w: &mut Writer) -> FirstFailure {
-        let first = FirstFailure { failure: w.local(), seen: w.local() };
+        let first = FirstFailure {
+            failure: w.local(),
+            seen: w.local(),
+        };
         w.push(Instr::Null {});
-        w.push(Instr::Store { local: first.failure });
+        w.push(Instr::Store {
+            local: first.failure,
+        });
         w.push(Instr::False {});
         w.push(Instr::Store { local: first.seen });
         first
@@ -385,7 +475,9 @@ impl FirstFailure {
         let (later, done) = (w.label(), w.label());
         w.push(Instr::Load { local: self.seen });
         w.push(Instr::JumpIf { to: w.to(later) });
-        w.push(Instr::Store { local: self.failure });
+        w.push(Instr::Store {
+            local: self.failure,
+        });
         w.push(Instr::True {});
         w.push(Instr::Store { local: self.seen });
         w.push(Instr::Jump { to: w.to(done) });
@@ -398,7 +490,9 @@ impl FirstFailure {
         let none = w.label();
         w.push(Instr::Load { local: self.seen });
         w.push(Instr::JumpUnless { to: w.to(none) });
-        w.push(Instr::Load { local: self.failure });
+        w.push(Instr::Load {
+            local: self.failure,
+        });
         w.push(Instr::Jump { to: w.to(failed) });
         w.bind(none);
         w.free(self.failure);
@@ -416,7 +510,10 @@ fn bound_names(step: &Step) -> Vec<String> {
         };
         step.bind.iter().for_each(&mut bind);
         match &step.node {
-            Node::Seq(steps) | Node::Par { branches: steps, .. } => {
+            Node::Seq(steps)
+            | Node::Par {
+                branches: steps, ..
+            } => {
                 steps.iter().for_each(|step| add(step, names));
             }
             Node::Each(each) => {
@@ -426,7 +523,10 @@ fn bound_names(step: &Step) -> Vec<String> {
                 }
             }
             Node::While(body) => {
-                body.collect.iter().chain(body.update.iter().map(|(b, _)| b)).for_each(&mut bind);
+                body.collect
+                    .iter()
+                    .chain(body.update.iter().map(|(b, _)| b))
+                    .for_each(&mut bind);
                 add(&body.body, names);
             }
             Node::Act(_) => {}

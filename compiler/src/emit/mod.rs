@@ -41,12 +41,20 @@ pub struct Origin {
 }
 
 pub fn emit(program: &Program, origins: &[Origin]) -> Plan {
-    let root = program.units.first().expect("a program has the unit that was asked for");
+    let root = program
+        .units
+        .first()
+        .expect("a program has the unit that was asked for");
     let mut emitter = Emitter::new(root);
     let entry = emitter.tables.text(&root.name);
-    emitter.code.declare(entry, &[Kind::Map], &[Kind::Any, Kind::Map]);
+    emitter
+        .code
+        .declare(entry, &[Kind::Map], &[Kind::Any, Kind::Map]);
     let mut w = Writer::new(1);
-    let exits = Exits { failed: w.label(), ended: w.label() };
+    let exits = Exits {
+        failed: w.label(),
+        ended: w.label(),
+    };
     emitter.steps(&mut w, &root.steps, exits);
     w.push(Instr::Null {});
     w.push(Instr::Take { local: expr::SCOPE });
@@ -70,7 +78,10 @@ pub fn emit(program: &Program, origins: &[Origin]) -> Plan {
         .collect();
     // What the runner knows and the recipe cannot: it has no default, so the runner gives it.
     if root.reserved.contains(&SESSION) {
-        inputs.push(Input { name: emitter.tables.text(SESSION), default: None });
+        inputs.push(Input {
+            name: emitter.tables.text(SESSION),
+            default: None,
+        });
     }
     emitter.plan(inputs, origins)
 }
@@ -79,13 +90,21 @@ pub fn emit(program: &Program, origins: &[Origin]) -> Plan {
 pub fn emit_expression(root: &Unit, expression: &Expr) -> Plan {
     let mut emitter = Emitter::new(root);
     let entry = emitter.tables.text(&root.name);
-    emitter.code.declare(entry, &[Kind::Map], &[Kind::Any, Kind::Map]);
+    emitter
+        .code
+        .declare(entry, &[Kind::Map], &[Kind::Any, Kind::Map]);
     let mut w = Writer::new(1);
     expr::expr(&mut w, &mut emitter.tables, expression);
     w.push(Instr::Take { local: expr::SCOPE });
     w.push(Instr::Return {});
     emitter.finished.push((0, w));
-    emitter.plan(Vec::new(), &[Origin { name: root.name.clone(), hash: [0; 32] }])
+    emitter.plan(
+        Vec::new(),
+        &[Origin {
+            name: root.name.clone(),
+            hash: [0; 32],
+        }],
+    )
 }
 
 /// The names of sources in a plan: without the directory, so that a plan does not depend on
@@ -94,7 +113,12 @@ pub fn origins(sources: &Sources, hash: impl Fn(&str) -> [u8; 32]) -> Vec<Origin
     sources
         .iter()
         .map(|(_, source)| Origin {
-            name: source.name.rsplit(['/', '\\']).next().unwrap_or_default().to_string(),
+            name: source
+                .name
+                .rsplit(['/', '\\'])
+                .next()
+                .unwrap_or_default()
+                .to_string(),
             hash: hash(&source.text),
         })
         .collect()
@@ -102,7 +126,12 @@ pub fn origins(sources: &Sources, hash: impl Fn(&str) -> [u8; 32]) -> Vec<Origin
 
 impl<'a> Emitter<'a> {
     fn new(unit: &'a Unit) -> Emitter<'a> {
-        Emitter { tables: Tables::default(), code: Code::default(), finished: Vec::new(), unit }
+        Emitter {
+            tables: Tables::default(),
+            code: Code::default(),
+            finished: Vec::new(),
+            unit,
+        }
     }
 
     fn plan(mut self, inputs: Vec<Input>, origins: &[Origin]) -> Plan {
@@ -114,7 +143,10 @@ impl<'a> Emitter<'a> {
         let dialect = self.tables.text(self.unit.dialect);
         let sources = origins
             .iter()
-            .map(|origin| SourceInfo { name: self.tables.text(&origin.name), hash: origin.hash })
+            .map(|origin| SourceInfo {
+                name: self.tables.text(&origin.name),
+                hash: origin.hash,
+            })
             .collect();
         Plan {
             name,

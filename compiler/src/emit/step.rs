@@ -67,11 +67,15 @@ impl Emitter<'_> {
         }
         let degraded = w.label();
         self.attempts(w, step, number, value, failed, degraded, exits);
-        w.push(Instr::StepEnd { status: Status::Completed as u8 });
+        w.push(Instr::StepEnd {
+            status: Status::Completed as u8,
+        });
         w.push(Instr::Jump { to: w.to(next) });
         if step.store == Store::JsonOrDegrade && matches!(step.node, Node::Act(_)) {
             w.bind(degraded);
-            w.push(Instr::StepEnd { status: Status::Degraded as u8 });
+            w.push(Instr::StepEnd {
+                status: Status::Degraded as u8,
+            });
             w.push(Instr::Jump { to: w.to(next) });
         }
         w.bind(failed);
@@ -82,7 +86,10 @@ impl Emitter<'_> {
     fn open(&mut self, w: &mut Writer, opening: Opening, number: u32) {
         match opening {
             Opening::Step => w.push(Instr::StepBegin { step: number }),
-            Opening::Iteration { number: local, step } => {
+            Opening::Iteration {
+                number: local,
+                step,
+            } => {
                 w.push(Instr::Load { local });
                 w.push(Instr::Iteration { step });
             }
@@ -120,7 +127,9 @@ impl Emitter<'_> {
     /// Stack: the open step and the failure.
     fn failure(&mut self, w: &mut Writer, step: &Step, next: Label, exits: Exits) {
         w.at(step.span);
-        let end = Instr::StepEnd { status: Status::Failed as u8 };
+        let end = Instr::StepEnd {
+            status: Status::Failed as u8,
+        };
         match step.on_failure {
             OnFailure::Stop => {
                 let failure = w.local();
@@ -128,13 +137,17 @@ impl Emitter<'_> {
                 w.push(Instr::Load { local: failure });
                 w.push(end);
                 w.push(Instr::Take { local: failure });
-                w.push(Instr::Jump { to: w.to(exits.failed) });
+                w.push(Instr::Jump {
+                    to: w.to(exits.failed),
+                });
                 w.free(failure);
             }
             OnFailure::SkipRest => {
                 self.bind_failed(w, step, false);
                 w.push(end);
-                w.push(Instr::Jump { to: w.to(exits.ended) });
+                w.push(Instr::Jump {
+                    to: w.to(exits.ended),
+                });
             }
             OnFailure::Continue { keep_output } => {
                 self.bind_failed(w, step, keep_output);
@@ -190,7 +203,10 @@ impl Emitter<'_> {
 
     /// The node, again while it fails and tries are left. Stack before: the open step; after: the
     /// open step and what it ended with.
-    #[allow(clippy::too_many_arguments, reason = "the ways out of a step are its arguments")]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "the ways out of a step are its arguments"
+    )]
     fn attempts(
         &mut self,
         w: &mut Writer,
@@ -252,13 +268,17 @@ impl Emitter<'_> {
     /// Goes to `give_up` if trying again cannot help: the program cannot be run at all.
     fn is_final(&mut self, w: &mut Writer, failure: u8, give_up: Label, give_up_over: Label) {
         let exit_code = self.tables.text("exit_code");
-        let codes = self.tables.literal(&Literal::List(vec![Literal::Int(126), Literal::Int(127)]));
+        let codes = self
+            .tables
+            .literal(&Literal::List(vec![Literal::Int(126), Literal::Int(127)]));
         w.push(Instr::Load { local: failure });
         w.push(Instr::FailureMap {});
         w.push(Instr::FieldOrNull { name: exit_code });
         w.push(Instr::Const { constant: codes });
         w.push(Instr::InByType {});
-        w.push(Instr::JumpFailed { to: w.to(give_up_over) });
+        w.push(Instr::JumpFailed {
+            to: w.to(give_up_over),
+        });
         w.push(Instr::TruthEmptiness {});
         w.push(Instr::JumpIf { to: w.to(give_up) });
     }
@@ -276,7 +296,10 @@ impl Emitter<'_> {
             }
         }
         self.int(w, attempts.longest_pause_ms);
-        w.push(Instr::Builtin { which: Builtin::Min as u8, arguments: 2 });
+        w.push(Instr::Builtin {
+            which: Builtin::Min as u8,
+            arguments: 2,
+        });
         w.push(Instr::IntOr { to: w.to(failed) });
         w.push(Instr::Store { local: pause });
     }
@@ -284,19 +307,31 @@ impl Emitter<'_> {
     /// Stack: the milliseconds, then the reply.
     pub fn sleep(&mut self, w: &mut Writer, step: u32) {
         let fixed = self.tables.literal(&Literal::Map(Vec::new()));
-        self.tables.calls.push(HostCall { kind: HostKind::Sleep, step, open: 1, fixed });
-        w.push(Instr::Host { call: self.tables.calls.len() as u32 - 1 });
+        self.tables.calls.push(HostCall {
+            kind: HostKind::Sleep,
+            step,
+            open: 1,
+            fixed,
+        });
+        w.push(Instr::Host {
+            call: self.tables.calls.len() as u32 - 1,
+        });
     }
 
     /// An integer as the `int` kind. Larger ones than an instruction holds are cut to that: they
     /// are milliseconds and counts, where the cut is a month or more.
     pub fn int(&mut self, w: &mut Writer, value: u64) {
-        w.push(Instr::Int { value: i32::try_from(value).unwrap_or(i32::MAX) });
+        w.push(Instr::Int {
+            value: i32::try_from(value).unwrap_or(i32::MAX),
+        });
     }
 
     /// One try. Stack before: the open step; after, and at `degraded`: the open step and what it
     /// ended with; at `failed`: the open step and the failure.
-    #[allow(clippy::too_many_arguments, reason = "the ways out of a step are its arguments")]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "the ways out of a step are its arguments"
+    )]
     fn node(
         &mut self,
         w: &mut Writer,
@@ -315,13 +350,24 @@ impl Emitter<'_> {
             Node::Seq(steps) => {
                 let (wrong, ended, done) = (w.label(), w.label(), w.label());
                 // Inside, the open step lies below; on the way out by `ended` it is closed first.
-                self.steps(w, steps, Exits { failed: wrong, ended });
+                self.steps(
+                    w,
+                    steps,
+                    Exits {
+                        failed: wrong,
+                        ended,
+                    },
+                );
                 w.push(Instr::Null {});
                 w.push(Instr::Jump { to: w.to(done) });
                 w.bind(ended);
                 w.push(Instr::Null {});
-                w.push(Instr::StepEnd { status: Status::Completed as u8 });
-                w.push(Instr::Jump { to: w.to(exits.ended) });
+                w.push(Instr::StepEnd {
+                    status: Status::Completed as u8,
+                });
+                w.push(Instr::Jump {
+                    to: w.to(exits.ended),
+                });
                 w.bind(wrong);
                 w.push(Instr::Jump { to: w.to(failed) });
                 w.bind(done);
@@ -355,7 +401,10 @@ impl Emitter<'_> {
                 _ => "stderr",
             };
             self.field(w, reply, field, failed);
-            w.push(Instr::SetVar { scope: SCOPE, name: self.tables.text(&bind.name) });
+            w.push(Instr::SetVar {
+                scope: SCOPE,
+                name: self.tables.text(&bind.name),
+            });
         }
         if needs_value || checks {
             self.field(w, reply, "stdout", failed);
@@ -399,7 +448,9 @@ impl Emitter<'_> {
 
     fn field(&mut self, w: &mut Writer, local: u8, field: &str, failed: Label) {
         w.push(Instr::Load { local });
-        w.push(Instr::FieldOrNull { name: self.tables.text(field) });
+        w.push(Instr::FieldOrNull {
+            name: self.tables.text(field),
+        });
         w.push(Instr::JumpFailed { to: w.to(failed) });
     }
 

@@ -81,8 +81,12 @@ pub struct Attempts {
 }
 
 impl Attempts {
-    pub const ONCE: Attempts =
-        Attempts { most: 1, first_pause_ms: 0, longest_pause_ms: 0, growth: Growth::Linear };
+    pub const ONCE: Attempts = Attempts {
+        most: 1,
+        first_pause_ms: 0,
+        longest_pause_ms: 0,
+        growth: Growth::Linear,
+    };
 }
 
 /// How the pause between tries grows.
@@ -138,7 +142,10 @@ pub enum Read {
 pub enum Node {
     Seq(Vec<Step>),
     /// All at once, each on a snapshot of the variables; what they bind is stored in file order.
-    Par { branches: Vec<Step>, width: Option<u32> },
+    Par {
+        branches: Vec<Step>,
+        width: Option<u32>,
+    },
     Each(Box<Each>),
     While(Box<While>),
     Act(Box<Action>),
@@ -237,7 +244,10 @@ pub enum ScriptPart {
     /// The words of a value, each quoted.
     Words(Expr),
     /// A heredoc delimiter that starts no line of the body.
-    Delimiter { base: String, body: Vec<ScriptPart> },
+    Delimiter {
+        base: String,
+        body: Vec<ScriptPart>,
+    },
 }
 
 /// A value that a script reads as a shell variable.
@@ -280,7 +290,10 @@ pub enum Form {
 
 impl Text {
     pub fn literal(span: Span, text: impl Into<String>) -> Text {
-        Text { span, parts: vec![Part::Literal(text.into())] }
+        Text {
+            span,
+            parts: vec![Part::Literal(text.into())],
+        }
     }
 
     /// The text, if no value is in it.
@@ -302,19 +315,55 @@ pub struct Expr {
 #[derive(Clone, Debug)]
 pub enum ExprKind {
     Literal(Literal),
-    Var { name: String, missing: Missing },
-    Field { of: Box<Expr>, name: String, missing: Missing },
-    Index { of: Box<Expr>, at: Box<Expr>, missing: Missing },
+    Var {
+        name: String,
+        missing: Missing,
+    },
+    Field {
+        of: Box<Expr>,
+        name: String,
+        missing: Missing,
+    },
+    Index {
+        of: Box<Expr>,
+        at: Box<Expr>,
+        missing: Missing,
+    },
     List(Vec<Expr>),
     Map(Vec<(String, Expr)>),
     /// A whole number, scaled: seconds to milliseconds.
-    Times { of: Box<Expr>, by: i32 },
-    Compare { op: Compare, equality: Equality, left: Box<Expr>, right: Box<Expr> },
-    Not { of: Box<Expr>, truth: Truth },
-    And { left: Box<Expr>, right: Box<Expr>, truth: Truth },
-    Or { left: Box<Expr>, right: Box<Expr>, truth: Truth },
-    Truth { of: Box<Expr>, truth: Truth },
-    Call { builtin: Builtin, args: Vec<Expr> },
+    Times {
+        of: Box<Expr>,
+        by: i32,
+    },
+    Compare {
+        op: Compare,
+        equality: Equality,
+        left: Box<Expr>,
+        right: Box<Expr>,
+    },
+    Not {
+        of: Box<Expr>,
+        truth: Truth,
+    },
+    And {
+        left: Box<Expr>,
+        right: Box<Expr>,
+        truth: Truth,
+    },
+    Or {
+        left: Box<Expr>,
+        right: Box<Expr>,
+        truth: Truth,
+    },
+    Truth {
+        of: Box<Expr>,
+        truth: Truth,
+    },
+    Call {
+        builtin: Builtin,
+        args: Vec<Expr>,
+    },
     Text(Text),
 }
 
@@ -381,6 +430,9 @@ pub enum Literal {
 
 impl Literal {
     pub fn expr(self, span: Span) -> Expr {
-        Expr { span, kind: ExprKind::Literal(self) }
+        Expr {
+            span,
+            kind: ExprKind::Literal(self),
+        }
     }
 }

@@ -1,15 +1,15 @@
 //! Going through a program without knowing every node.
 
-use super::{
-    Action, Exec, Expr, ExprKind, Node, Part, Script, ScriptPart, Step, Text,
-};
+use super::{Action, Exec, Expr, ExprKind, Node, Part, Script, ScriptPart, Step, Text};
 
 /// The expression and all below it, outermost first, in the order of the text.
 pub fn walk<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
     visit(expr);
     match &expr.kind {
         ExprKind::Literal(_) | ExprKind::Var { .. } => {}
-        ExprKind::Field { of, .. } | ExprKind::Not { of, .. } | ExprKind::Truth { of, .. }
+        ExprKind::Field { of, .. }
+        | ExprKind::Not { of, .. }
+        | ExprKind::Truth { of, .. }
         | ExprKind::Times { of, .. } => {
             walk(of, visit);
         }
@@ -54,7 +54,10 @@ fn walk_exec<'a>(exec: &'a Exec, visit: &mut dyn FnMut(&'a Expr)) {
     walk_text(&exec.shell, visit);
     walk_script(&exec.script, visit);
     exec.env.iter().for_each(|(_, text)| walk_text(text, visit));
-    exec.cwd.iter().chain(&exec.stdin).for_each(|text| walk_text(text, visit));
+    exec.cwd
+        .iter()
+        .chain(&exec.stdin)
+        .for_each(|text| walk_text(text, visit));
 }
 
 /// What an action reads.
@@ -64,11 +67,16 @@ pub fn walk_action<'a>(action: &'a Action, visit: &mut dyn FnMut(&'a Expr)) {
         Action::Agent(agent) => {
             walk_text(&agent.prompt, visit);
             agent.cwd.iter().for_each(|text| walk_text(text, visit));
-            agent.env.iter().for_each(|(_, text)| walk_text(text, visit));
+            agent
+                .env
+                .iter()
+                .for_each(|(_, text)| walk_text(text, visit));
         }
         Action::Call(call) => {
             walk_text(&call.recipe, visit);
-            call.context.iter().for_each(|(_, value)| walk(value, visit));
+            call.context
+                .iter()
+                .for_each(|(_, value)| walk(value, visit));
         }
         Action::Sleep { ms } => walk(ms, visit),
     }

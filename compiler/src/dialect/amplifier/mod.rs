@@ -22,5 +22,8 @@ pub static AMPLIFIER: Dialect = Dialect {
     bash_timeout_ms: Some(60_000),
     other_timeout_ms: Some(600_000),
     exports: Exports::Nothing,
-    limits: RunLimits { depth: 5, steps: 100 },
+    limits: RunLimits {
+        depth: 5,
+        steps: 100,
+    },
 };

@@ -22,5 +22,8 @@ pub static AMPLIHACK: Dialect = Dialect {
     bash_timeout_ms: None,
     other_timeout_ms: None,
     exports: Exports::Everything,
-    limits: RunLimits { depth: 6, steps: 200 },
+    limits: RunLimits {
+        depth: 6,
+        steps: 200,
+    },
 };
