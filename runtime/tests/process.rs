@@ -295,6 +295,30 @@ fn two_hundred_at_once() {
 }
 
 #[test]
+fn two_hundred_stopped_at_once() {
+    let _alone = alone();
+    let mark = mark();
+    let mut children = new_loop(false);
+    let mut ids = Vec::new();
+    for _ in 0..200 {
+        let mut request = Request::new("sleep");
+        request.args = vec![mark.clone()];
+        ids.push(children.start(request));
+    }
+    let begun = Instant::now();
+    ids.iter().for_each(|id| children.stop(*id));
+    for _ in 0..200 {
+        assert!(done(&mut children).cancelled);
+    }
+    assert!(
+        begun.elapsed() < Duration::from_secs(2),
+        "{:?}",
+        begun.elapsed()
+    );
+    assert_eq!(survivors(&mark), 0);
+}
+
+#[test]
 fn timers_and_children_share_the_loop() {
     let _alone = alone();
     let mut children = new_loop(false);
