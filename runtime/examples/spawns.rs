@@ -119,6 +119,11 @@ fn hold(script: &str) {
             Happened::Output(_, _, line) => println!("{}", String::from_utf8_lossy(&line)),
             Happened::Signal(signal) => {
                 println!("{signal:?}");
+                drop(children);
+                // Without a loop a signal has its usual effect again.
+                if signal == rrc_runtime::process::Signal::Hangup {
+                    std::thread::sleep(Duration::from_secs(5));
+                }
                 return;
             }
             Happened::Idle => return,
