@@ -65,6 +65,13 @@ fn ours(count: usize, width: usize, request: &Request) -> Duration {
     let Ok(mut children) = Loop::new(setup()) else {
         return Duration::ZERO;
     };
+    ours_in(&mut children, count, width, request);
+    children.sweep();
+    begun.elapsed()
+}
+
+fn ours_in(children: &mut Loop, count: usize, width: usize, request: &Request) -> Duration {
+    let begun = Instant::now();
     let mut left = count;
     while left > 0 || children.running() > 0 {
         while left > 0 && children.running() < width {
@@ -75,16 +82,10 @@ fn ours(count: usize, width: usize, request: &Request) -> Duration {
             break;
         }
     }
-    children.sweep();
     begun.elapsed()
 }
 
-fn best(mut measure: impl FnMut() -> Duration, rounds: usize) -> Duration {
-    (0..rounds).map(|_| measure()).min().unwrap_or_default()
-}
-
-fn median(mut measure: impl FnMut() -> Duration, rounds: usize) -> Duration {
-    let mut all: Vec<Duration> = (0..rounds).map(|_| measure()).collect();
+fn middle(mut all: Vec<Duration>) -> Duration {
     all.sort();
     all[all.len() / 2]
 }
@@ -118,6 +119,11 @@ fn hold(script: &str) {
             Happened::Output(_, _, line) => println!("{}", String::from_utf8_lossy(&line)),
             Happened::Signal(signal) => {
                 println!("{signal:?}");
+                drop(children);
+                // Without a loop a signal has its usual effect again.
+                if signal == rrc_runtime::process::Signal::Hangup {
+                    std::thread::sleep(Duration::from_secs(5));
+                }
                 return;
             }
             Happened::Idle => return,
@@ -152,11 +158,22 @@ fn wide(count: usize) {
     }
 }
 
+/// Processor time of this process alone: a busy machine does not change it.
+fn processor() -> Duration {
+    let text = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
+    let first = text.split(' ').next().and_then(|word| word.parse().ok());
+    Duration::from_nanos(first.unwrap_or_default())
+}
+
 fn measure() {
     let ratio = |a: Duration, b: Duration| a.as_secs_f64() / b.as_secs_f64();
     let request = bash("true");
-    let low = median(|| floor(1, 1, "/bin/bash", &["-c", "true"]), 200);
-    let high = median(|| ours(1, 1, &request), 200);
+    let (mut lows, mut highs) = (Vec::new(), Vec::new());
+    for _ in 0..200 {
+        lows.push(floor(1, 1, "/bin/bash", &["-c", "true"]));
+        highs.push(ours(1, 1, &request));
+    }
+    let (low, high) = (middle(lows), middle(highs));
     println!(
         "one `true`: floor {low:?}, ours {high:?}, +{:?}",
         high.saturating_sub(low)
@@ -170,28 +187,41 @@ fn measure() {
         ambient: (0..60).map(vars).collect(),
         ..request.clone()
     };
+    let args = ["-c", "true"];
     for (name, request) in [
         ("plain", &request),
         ("timeout", &limited),
         ("120 KB", &laden),
     ] {
-        // In turns, so that a noisy machine is noisy for both.
-        let (mut low, mut high) = (Duration::MAX, Duration::MAX);
-        for _ in 0..3 {
-            let args = ["-c", "true"];
-            low = low.min(floor_with(1000, 1, "/bin/bash", &args, &request.ambient));
-            high = high.min(ours(1000, 1, request));
+        // In short turns, so that a busy machine is busy for both.
+        let (mut lows, mut highs) = (Vec::new(), Vec::new());
+        let mut children = Loop::new(setup()).expect("a loop can be made");
+        ours_in(&mut children, 1, 1, request);
+        for _ in 0..80 {
+            lows.push(floor_with(25, 1, "/bin/bash", &args, &request.ambient));
+            highs.push(ours_in(&mut children, 25, 1, request));
         }
-        println!(
-            "1000 in a row, {name}: {low:?} {high:?} {:.3}",
-            ratio(high, low)
-        );
+        let (low, high) = (middle(lows) / 25, middle(highs) / 25);
+        println!("in a row, {name}: {low:?} {high:?} {:.3}", ratio(high, low));
     }
     let program = Request {
         cwd: PathBuf::from("/"),
         ..Request::new("/bin/true")
     };
-    let low = best(|| floor(2000, 64, "/bin/true", &[]), 3);
-    let high = best(|| ours(2000, 64, &program), 3);
+    let (mut lows, mut highs) = (Vec::new(), Vec::new());
+    for _ in 0..9 {
+        lows.push(floor(2000, 64, "/bin/true", &[]));
+        highs.push(ours(2000, 64, &program));
+    }
+    let (low, high) = (middle(lows), middle(highs));
     println!("2000, 64 wide: {low:?} {high:?} {:.3}", ratio(high, low));
+    for width in [1, 64] {
+        let begun = processor();
+        floor(1000, width, "/bin/true", &[]);
+        let low = (processor() - begun) / 1000;
+        let begun = processor();
+        ours(1000, width, &program);
+        let high = (processor() - begun) / 1000;
+        println!("own processor time per child, {width} wide: {low:?} {high:?}");
+    }
 }

@@ -345,6 +345,18 @@ pub fn watch_requests() -> Option<&'static PipeReader> {
     Some(pipe)
 }
 
+/// Gives INT, TERM and HUP their usual effect back, so that one that nobody reads still ends us.
+pub fn unwatch_requests() {
+    for request in [Signal::INT, Signal::TERM, Signal::HUP] {
+        // SAFETY: sets no handler.
+        let before = unsafe { signal(request.as_raw(), DEFAULT) };
+        if before == IGNORED {
+            // SAFETY: restores the disposition that was there.
+            unsafe { signal(request.as_raw(), IGNORED) };
+        }
+    }
+}
+
 /// Takes over CHLD, for systems without pidfds.
 pub fn watch_children() -> Option<&'static PipeReader> {
     let pipe = signal_pipe()?;

@@ -95,6 +95,7 @@ pub struct Loop {
     marker: Marker,
     /// Orphans become our children, so that having none proves that nothing is left.
     adopts: bool,
+    signals: bool,
     launcher: launch::Launcher,
     wants_watchdog: bool,
     watchdog: Option<Watchdog>,
@@ -191,6 +192,7 @@ impl Loop {
             next: 0,
             marker: Marker::new(&setup.run),
             adopts,
+            signals: setup.signals,
             launcher: launch::Launcher::new()?,
             wants_watchdog: setup.watchdog,
             watchdog: None,

@@ -295,6 +295,30 @@ fn two_hundred_at_once() {
 }
 
 #[test]
+fn two_hundred_stopped_at_once() {
+    let _alone = alone();
+    let mark = mark();
+    let mut children = new_loop(false);
+    let mut ids = Vec::new();
+    for _ in 0..200 {
+        let mut request = Request::new("sleep");
+        request.args = vec![mark.clone()];
+        ids.push(children.start(request));
+    }
+    let begun = Instant::now();
+    ids.iter().for_each(|id| children.stop(*id));
+    for _ in 0..200 {
+        assert!(done(&mut children).cancelled);
+    }
+    assert!(
+        begun.elapsed() < Duration::from_secs(2),
+        "{:?}",
+        begun.elapsed()
+    );
+    assert_eq!(survivors(&mark), 0);
+}
+
+#[test]
 fn timers_and_children_share_the_loop() {
     let _alone = alone();
     let mut children = new_loop(false);
@@ -351,6 +375,11 @@ fn host(args: &[&str]) -> Command {
     command
 }
 
+/// What only the watchdog of a host has in its command line.
+fn watchdog_of(host: &std::process::Child) -> String {
+    format!("rrc-watchdog\0spawns-{}-", host.id())
+}
+
 fn signal(pid: u32, name: &str) {
     let status = Command::new("kill")
         .args([&format!("-{name}"), &pid.to_string()])
@@ -376,11 +405,13 @@ fn nothing_survives_a_killed_rrc() {
     ] {
         let mark = mark();
         let mut child = host(&["hold", &hostile_text(name, &mark)]).spawn().unwrap();
+        let watchdog = watchdog_of(&child);
         until("it has started", || sleeping(&mark) > 0);
+        until("the watchdog has started", || survivors(&watchdog) > 0);
         signal(child.id(), "KILL");
         child.wait().unwrap();
         until(name, || survivors(&mark) == 0);
-        until("the watchdog leaves", || survivors("rrc-watchdog") == 0);
+        until("the watchdog leaves", || survivors(&watchdog) == 0);
     }
 }
 
@@ -397,11 +428,19 @@ fn signals_are_reported_and_clean_up() {
         let child = host(&["hold", &hostile_text("double_fork.sh", &mark)])
             .spawn()
             .unwrap();
+        let watchdog = watchdog_of(&child);
         until("it has started", || sleeping(&mark) > 0);
+        until("the watchdog has started", || survivors(&watchdog) > 0);
         signal(child.id(), name);
+        if expected == Signal::Hangup {
+            until("the loop is gone", || survivors(&watchdog) == 0);
+            std::thread::sleep(Duration::from_millis(200));
+            signal(child.id(), name);
+        }
         let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.success(), expected != Signal::Hangup);
         assert!(text(&output.stdout).ends_with(&format!("{expected:?}\n")));
-        assert_eq!((survivors(&mark), survivors("rrc-watchdog")), (0, 0));
+        assert_eq!((survivors(&mark), survivors(&watchdog)), (0, 0));
     }
 }
 

@@ -80,6 +80,10 @@ fn unquoted_holes_are_read_as_text_and_fixed() {
     assert_eq!(said.len(), 3, "{said:?}");
     assert_eq!(value, json!(["{{x}}", ["{{y}}", 1], "{{z}} z"]));
     assert!(codes("a: { {x: 1}: 2}\n").is_empty());
+    let (said, value) = read("a: {{x}} y\n  goes on\nb: 1\n");
+    assert_eq!(said.len(), 1);
+    assert_eq!(value, json!({"a": "{{x}} y goes on", "b": 1}));
+    assert_eq!(fixed("a: {{x}} y\n  goes on\n"), "a: {{x}} y\n  goes on\n");
 }
 
 #[test]
@@ -122,6 +126,10 @@ fn syntax_errors_are_said_once_and_at_their_place() {
         (
             "x: 'y'\na: 'foo\n",
             "RRC0004 \"'\" this `'` is never closed",
+        ),
+        (
+            "- x # it's\n- \"y\n",
+            "RRC0004 \"\\\"\" this `\"` is never closed",
         ),
         ("a: [1, 2\nb: 1\n", "RRC0004 \"[\" this `[` is never closed"),
         (
@@ -185,12 +193,12 @@ fn syntax_errors_are_said_once_and_at_their_place() {
 #[test]
 fn what_every_reader_takes_is_taken() {
     let (said, value) = read(
-        "a:\n  b: \"x\ny {{z}} \\u00e9\"\n  c: 'q''\n\tr' # why\n  d: \"e\"# tight\n  f: [1,#x\n    2]\n",
+        "a:\n  b: \"x\ny {{z}} \\u00e9\"\n  c: 'q''\n\tr' # why\n  d: \"e\"# tight\n  f: [1,#x\n    2]\n  g: # it's\n    - \"h\n 'i'\"\n",
     );
     assert!(said.is_empty(), "{said:?}");
     assert_eq!(
         value,
-        json!({"a": {"b": "x y {{z}} é", "c": "q' r", "d": "e", "f": [1, 2]}})
+        json!({"a": {"b": "x y {{z}} é", "c": "q' r", "d": "e", "f": [1, 2], "g": ["h 'i'"]}})
     );
     let many = "  - \"x\ny\"\n".repeat(100);
     assert_eq!(codes(&format!("a:\n{many}")), ["RRC0004"]);

@@ -1,7 +1,7 @@
 //! Laws of reading: nothing panics, and what is read is what others read.
 
 use super::{Kind, Node, Schema, json, to_json, yaml};
-use crate::diagnostic::Report;
+use crate::diagnostic::{Applicability, Report};
 use crate::source::SourceId;
 use bumpalo::Bump;
 use serde_json::Value;
@@ -132,6 +132,56 @@ fn no_text_panics_the_readers() {
         let bytes = (0..length).map(|_| dice.roll() as u8).collect();
         survives(&super::read_bytes(bytes).0);
     }
+}
+
+#[test]
+fn safe_fixes_remove_their_findings_and_add_none() {
+    let holes = [
+        "a: {{x}}\nb: [{{y}}, 1]\nc: {{z}} \"q\" 'r' # s\nd: @e\nlist:\n  - {{f}}/g\n  - h: `i`\n",
+        "a: {{x}} y\n  goes on\nb:\n  - {{x}} z\n    on\n  - - @c\n\n     # no\n  - d: {{e}} f\n    g: 1\n",
+        "steps:\n  - command: {{x}} --y {{z}}\n    cwd: {{dir}}\n  - id: %a\n    env: {K: {{v}}}\n",
+    ];
+    let mut dice = Dice(0xf1c5);
+    let mut applied = 0;
+    for round in 0..4000 {
+        let sample = holes[round % holes.len()];
+        let source = if round < holes.len() {
+            sample.to_owned()
+        } else {
+            mutate(&mut dice, sample)
+        };
+        let look = |text: &str| {
+            let mut report = Report::default();
+            yaml::read(&Bump::new(), SourceId(0), text, &mut report);
+            report.findings
+        };
+        let found = look(&source);
+        let Some(fix) = found
+            .iter()
+            .filter_map(|found| found.fix.as_ref())
+            .find(|fix| fix.applicability == Applicability::Safe)
+        else {
+            continue;
+        };
+        let mut text = source.clone();
+        for edit in &fix.edits {
+            text.replace_range(edit.span.range(), &edit.text);
+        }
+        let left = look(&text);
+        // A finding behind one that stopped the reading may come to light, but never at the place
+        // that was repaired.
+        let at = fix.edits[0].span.start;
+        assert!(
+            left.iter()
+                .all(|left| left.span.start != at || left.fix.as_ref() != Some(fix)),
+            "{source:?} {text:?} {left:?}"
+        );
+        applied += 1;
+        if round < holes.len() {
+            assert_eq!(left.len() + 1, found.len(), "{source:?} {left:?}");
+        }
+    }
+    assert!(applied > 1000, "{applied}");
 }
 
 /// A value of serde_yaml as JSON, if JSON can hold it.

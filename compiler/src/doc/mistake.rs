@@ -141,6 +141,26 @@ impl Scene<'_> {
         Some(start..start + value.len())
     }
 
+    /// Whether a value that begins in a line goes on in the next one, indented deeper than its field.
+    fn continues(&self, value: &Range<usize>) -> bool {
+        let line = self.line(value.start);
+        let text = &self.text[line.start..value.start];
+        let mut base = text.len() - text.trim_start_matches([' ', '\u{feff}']).len();
+        while text[base..].starts_with("- ") {
+            let inside = text[base + 1..].trim_start();
+            if inside.is_empty() {
+                break;
+            }
+            base = text.len() - inside.len();
+        }
+        let rest = self.text.get(line.end..).unwrap_or("");
+        let next = rest.lines().find(|line| !line.trim().is_empty());
+        next.is_some_and(|next| {
+            let content = next.trim_start_matches(' ');
+            next.len() - content.len() > base && !content.starts_with('#')
+        })
+    }
+
     /// The value on the line of `at`, if it stands there in block style and `at` is within it.
     fn value_around(&self, at: usize) -> Option<Range<usize>> {
         let flow = self
@@ -173,12 +193,21 @@ pub(super) fn explain(mistake: &Mistake, scene: &Scene<'_>) -> (Diagnostic, Opti
     if let Some(value) = hole(mistake, scene) {
         let span = scene.span(value.clone());
         let found = unquoted_hole(&scene.text[value.clone()], span, span);
-        return (found, mask(value));
+        return (whole(found, scene, &value), mask(value));
     }
     if let Some((found, value)) = quotable(mistake, scene) {
-        return (found, mask(value));
+        return (whole(found, scene, &value), mask(value));
     }
     (stuck(mistake, scene), None)
+}
+
+/// Quotes around one line of several would only be the next mistake.
+fn whole(mut found: Diagnostic, scene: &Scene<'_>, value: &Range<usize>) -> Diagnostic {
+    if scene.continues(value) {
+        found.fix = None;
+        found.help = Some("put all lines of the text in quotes, or begin it with `|`".to_owned());
+    }
+    found
 }
 
 /// What is against the letter of YAML but means the same to every reader people use: lines of a
@@ -187,7 +216,7 @@ pub(super) fn lenient(mistake: &Mistake, scene: &Scene<'_>) -> Option<Mask> {
     match mistake {
         Mistake::QuoteIndent => {
             let range = quoted_text(scene, opening_quote(scene))?;
-            Some(Mask {
+            range.contains(&scene.at).then_some(Mask {
                 range,
                 cover: Cover::Quoted,
             })
@@ -477,23 +506,22 @@ fn misplaced(mistake: &Mistake, scene: &Scene<'_>) -> Diagnostic {
     indentation(scene)
 }
 
-/// The quote of the scalar that was being read: the first one behind the last scalar.
+/// The quote of the scalar that was being read: the first one behind the last scalar that is not
+/// in a comment.
 fn opening_quote(scene: &Scene<'_>) -> usize {
-    let starts = |at: usize| {
-        scene
-            .text
-            .get(at..)
-            .is_some_and(|rest| rest.starts_with(['"', '\'']))
-    };
-    if starts(scene.at) {
-        return scene.at;
-    }
     let from = scene.last.end.min(scene.at);
-    scene
-        .text
-        .get(from..)
-        .and_then(|rest| rest.find(['"', '\'']))
-        .map_or(scene.at, |found| from + found)
+    let mut comment = false;
+    let mut before = ' ';
+    for (offset, c) in scene.text.get(from..).unwrap_or("").char_indices() {
+        match c {
+            '\n' | '\r' => comment = false,
+            '#' if before.is_whitespace() => comment = true,
+            '"' | '\'' if !comment => return from + offset,
+            _ => {}
+        }
+        before = c;
+    }
+    scene.at
 }
 
 /// The first escape that YAML does not know, in a double-quoted scalar.

@@ -441,7 +441,6 @@ impl<'a, 'm> Reader<'a, 'm> {
                 _ => {
                     let rest = text.get(mask.range.len()..).unwrap_or("");
                     text = self.arena.alloc_str(&format!("{written}{rest}"));
-                    trace = Some(Trace::Whole);
                 }
             }
         }

@@ -271,6 +271,9 @@ fn end_groups(mut groups: Vec<u32>) -> usize {
 impl Drop for Loop {
     fn drop(&mut self) {
         self.sweep();
+        if self.signals {
+            os::unwatch_requests();
+        }
     }
 }
 
