@@ -9,6 +9,7 @@ mod weight;
 
 pub mod builtin;
 pub mod codec;
+pub mod convert;
 pub mod disasm;
 pub mod exports;
 pub mod fault;
