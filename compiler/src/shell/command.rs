@@ -65,7 +65,11 @@ impl Scan<'_, '_, '_> {
                 b'|' => {
                     let pipe = !self.sees("||");
                     self.finish(&mut simple, &mut feed, pipe);
-                    self.skip(if self.sees("||") || self.sees("|&") { 2 } else { 1 });
+                    self.skip(if self.sees("||") || self.sees("|&") {
+                        2
+                    } else {
+                        1
+                    });
                 }
                 b'(' => self.paren(&mut simple),
                 b')' => {
@@ -180,10 +184,18 @@ impl Scan<'_, '_, '_> {
             simple.heres.push(here);
             return;
         }
-        let operators = ["&>>", "&>", "<&", ">&", ">>", ">|", "<>", "<", ">"];
-        let _ = operators.iter().any(|operator| self.take(operator));
+        // A word after `>&` that is no number is expanded a second time, as a file name.
+        let number = self.take("<&") || self.take(">&");
+        if !number {
+            let operators = ["&>>", "&>", ">>", ">|", "<>", "<", ">"];
+            let _ = operators.iter().any(|operator| self.take(operator));
+        }
         self.blanks();
-        self.word(Around::new(Place::Redirection), Mode::Plain);
+        let around = Around {
+            integer: number,
+            ..Around::new(Place::Redirection)
+        };
+        self.word(around, Mode::Plain);
     }
 
     /// A word of a command. False if it ends the list.
@@ -208,7 +220,11 @@ impl Scan<'_, '_, '_> {
             return true;
         }
         let start = self.pos;
-        let place = if first { Place::Command } else { Place::Argument };
+        let place = if first {
+            Place::Command
+        } else {
+            Place::Argument
+        };
         let word = self.word(Around::new(place), Mode::Plain);
         if self.pos == start {
             // Every byte that cannot begin a word has been dealt with, so this is not reached;
@@ -216,7 +232,10 @@ impl Scan<'_, '_, '_> {
             self.lose(Refusal::Lost);
             return false;
         }
-        if first && !simple.begun && let Some(text) = word.plain() {
+        if first
+            && !simple.begun
+            && let Some(text) = word.plain()
+        {
             match text {
                 "esac" if end == End::Case => {
                     self.pos = start;
@@ -456,7 +475,11 @@ impl Scan<'_, '_, '_> {
         while !self.lost() {
             self.lines();
             let start = self.pos;
-            if self.word(Around::new(Place::CasePattern), Mode::Plain).plain() == Some("esac") {
+            if self
+                .word(Around::new(Place::CasePattern), Mode::Plain)
+                .plain()
+                == Some("esac")
+            {
                 return;
             }
             self.pos = start;
@@ -548,7 +571,10 @@ impl Scan<'_, '_, '_> {
 }
 
 pub(super) fn is_declaration(name: &str) -> bool {
-    matches!(name, "export" | "declare" | "typeset" | "local" | "readonly")
+    matches!(
+        name,
+        "export" | "declare" | "typeset" | "local" | "readonly"
+    )
 }
 
 /// Variables that bash evaluates as arithmetic when they are set.
@@ -561,5 +587,8 @@ fn is_numeric_variable(name: &str) -> bool {
 
 /// Variables whose value a shell runs.
 fn is_source_variable(name: &str) -> bool {
-    matches!(name, "PS0" | "PS1" | "PS2" | "PS4" | "PROMPT_COMMAND" | "BASH_ENV" | "ENV")
+    matches!(
+        name,
+        "PS0" | "PS1" | "PS2" | "PS4" | "PROMPT_COMMAND" | "BASH_ENV" | "ENV"
+    )
 }

@@ -179,7 +179,10 @@ enum Change {
     BodyBegins(usize),
     Removed,
     /// The end mark after `<<`, and the one that ends the body.
-    Mark { heredoc: usize, quoted: bool },
+    Mark {
+        heredoc: usize,
+        quoted: bool,
+    },
     Hole(usize),
 }
 
@@ -202,7 +205,11 @@ fn assemble(
         });
         let mark = |quoted| Change::Mark { heredoc, quoted };
         changes.push((paste.word.start, mark(true), paste.word.end));
-        changes.push((paste.body.start, Change::BodyBegins(heredoc), paste.body.start));
+        changes.push((
+            paste.body.start,
+            Change::BodyBegins(heredoc),
+            paste.body.start,
+        ));
         changes.push((paste.body.end, Change::BodyEnds(heredoc), paste.body.end));
         if let Some(end) = &paste.end {
             changes.push((end.start, mark(false), end.end));
@@ -286,7 +293,10 @@ fn problems(
         if let Some(why) = position.refusal {
             problem(
                 &codes::NO_SAFE_FORM,
-                format!("no value can go safely where `{written}` stands: {}", why.reason()),
+                format!(
+                    "no value can go safely where `{written}` stands: {}",
+                    why.reason()
+                ),
                 why.help().to_owned(),
                 repair::refused(text, at, why, position),
             );

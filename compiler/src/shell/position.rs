@@ -74,9 +74,7 @@ pub enum Use {
     /// Through the environment variable `integer_name(name)`, which holds what `render::integer`
     /// makes of the value; a value that is no integer fails the step. Bash itself takes an empty
     /// operand of `-gt` and the like in `[[ … ]]` for 0, and there `or_empty` lets it pass.
-    Integer {
-        or_empty: bool,
-    },
+    Integer { or_empty: bool },
     /// As text of the script.
     Paste,
     /// Split at blanks, each word quoted.

@@ -4,11 +4,11 @@
 //! A list of habits of common programs. It need not be complete: what it misses is passed as the
 //! text rules say, without a finding.
 
+use super::Filter;
 use super::command::{Feed, Simple, is_declaration};
 use super::position::{Place, Quote, Refusal, Use};
 use super::scan::{Declared, HOLE, Scan, Source};
 use super::word::Word;
-use super::Filter;
 
 /// Programs that run the command that follows their own options.
 const WRAPPERS: &[&str] = &[
@@ -24,8 +24,21 @@ fn reads_source(program: &str) -> bool {
         || program.starts_with("python")
         || matches!(
             program,
-            "node" | "deno" | "bun" | "perl" | "ruby" | "php" | "lua" | "Rscript" | "psql"
-                | "mysql" | "sqlite3" | "ssh" | "osascript" | "bc" | "gnuplot"
+            "node"
+                | "deno"
+                | "bun"
+                | "perl"
+                | "ruby"
+                | "php"
+                | "lua"
+                | "Rscript"
+                | "psql"
+                | "mysql"
+                | "sqlite3"
+                | "ssh"
+                | "osascript"
+                | "bc"
+                | "gnuplot"
         )
 }
 
@@ -41,9 +54,7 @@ fn takes_source(program: &str, option: &str) -> bool {
         return short(&['c']);
     }
     match program {
-        "node" | "bun" | "deno" => {
-            short(&['e', 'p']) || option == "--eval" || option == "--print"
-        }
+        "node" | "bun" | "deno" => short(&['e', 'p']) || option == "--eval" || option == "--print",
         "perl" => short(&['e', 'E']),
         "ruby" | "lua" | "Rscript" | "osascript" => short(&['e']),
         "php" => short(&['r']),
@@ -88,10 +99,12 @@ fn program_index(words: &[Word]) -> usize {
         let mut next = index + 1;
         while let Some(word) = words.get(next) {
             let option = word.literal().unwrap_or("");
-            let valued = matches!(option, "-u" | "-n" | "-I" | "-P" | "-L" | "-d" | "-s" | "-k")
-                && matches!(name, "sudo" | "xargs" | "nice" | "timeout" | "env");
-            let number = name == "timeout"
-                && option.starts_with(|first: char| first.is_ascii_digit());
+            let valued = matches!(
+                option,
+                "-u" | "-n" | "-I" | "-P" | "-L" | "-d" | "-s" | "-k"
+            ) && matches!(name, "sudo" | "xargs" | "nice" | "timeout" | "env");
+            let number =
+                name == "timeout" && option.starts_with(|first: char| first.is_ascii_digit());
             let set = name == "env" && word.shape.contains(&b'=');
             if valued {
                 next += 2;
@@ -139,9 +152,12 @@ impl Scan<'_, '_, '_> {
         self.judge_variables(&program, words, index);
         self.judge_sources(&program, words, index);
 
-        let stdin = reads_source(&program) && names_no_file(&program, &words[index.min(words.len())..]);
+        let stdin =
+            reads_source(&program) && names_no_file(&program, &words[index.min(words.len())..]);
         let sourced = matches!(program.as_str(), "source" | ".")
-            && words.iter().any(|word| word.literal() == Some("/dev/stdin"));
+            && words
+                .iter()
+                .any(|word| word.literal() == Some("/dev/stdin"));
         if stdin || sourced {
             for here in simple.heres.iter().chain(&feed.heres) {
                 if let Some(here) = self.found.heres.get_mut(*here) {
@@ -160,7 +176,8 @@ impl Scan<'_, '_, '_> {
             feed.heres.extend(&simple.heres);
             feed.holes.extend(&simple.here_strings);
             if matches!(program.as_str(), "echo" | "printf") {
-                feed.holes.extend(words.iter().flat_map(|word| word.holes.iter().copied()));
+                feed.holes
+                    .extend(words.iter().flat_map(|word| word.holes.iter().copied()));
             }
         }
     }
@@ -170,7 +187,9 @@ impl Scan<'_, '_, '_> {
         for (at, word) in words.iter().enumerate() {
             let Some(name) = base(word) else { continue };
             for (before, option) in words.iter().enumerate().skip(at + 1) {
-                let Some(option) = option.literal() else { break };
+                let Some(option) = option.literal() else {
+                    break;
+                };
                 if takes_source(name, option) {
                     if let Some(source) = words.get(before + 1) {
                         self.mark_source(source, name, before + 2 == words.len());
@@ -206,17 +225,17 @@ impl Scan<'_, '_, '_> {
                 }
             }
             "sqlite3" => {
-                let operands = rest
-                    .iter()
-                    .filter(|word| word.shape.first() != Some(&b'-'));
+                let operands = rest.iter().filter(|word| word.shape.first() != Some(&b'-'));
                 for word in operands.skip(1) {
                     self.mark_source(word, program, false);
                 }
             }
-            "sed" if rest.iter().any(|word| {
-                word.literal().is_some_and(|option| takes_source("sed", option))
-                    || word.shape.starts_with(b"--expression=")
-            }) =>
+            "sed"
+                if rest.iter().any(|word| {
+                    word.literal()
+                        .is_some_and(|option| takes_source("sed", option))
+                        || word.shape.starts_with(b"--expression=")
+                }) =>
             {
                 for word in rest {
                     if word.shape.starts_with(b"--expression=") {
@@ -359,7 +378,10 @@ impl Scan<'_, '_, '_> {
     }
 
     fn filter(&self, hole: usize) -> Filter {
-        self.found.holes.get(hole).map_or(Filter::None, |hole| hole.filter)
+        self.found
+            .holes
+            .get(hole)
+            .map_or(Filter::None, |hole| hole.filter)
     }
 
     fn mark_source(&mut self, word: &Word, program: &str, last: bool) {
@@ -425,19 +447,25 @@ impl Scan<'_, '_, '_> {
 
 /// Whether a program that could read a file reads standard input instead.
 fn names_no_file(program: &str, words: &[Word]) -> bool {
-    let mut operands = words.iter().skip(1).filter(|word| {
-        word.literal() == Some("-") || !word.shape.starts_with(b"-")
-    });
-    if words
+    let mut operands = words
         .iter()
-        .any(|word| word.literal().is_some_and(|option| takes_source(program, option)))
-    {
+        .skip(1)
+        .filter(|word| word.literal() == Some("-") || !word.shape.starts_with(b"-"));
+    if words.iter().any(|word| {
+        word.literal()
+            .is_some_and(|option| takes_source(program, option))
+    }) {
         return false;
     }
     let stdin = words.iter().any(|word| word.literal() == Some("-s"));
     match program {
         // These name a host or a database first.
         "ssh" | "psql" | "mysql" | "sqlite3" => true,
-        _ => stdin || operands.next().is_none_or(|word| word.literal() == Some("-")),
+        _ => {
+            stdin
+                || operands
+                    .next()
+                    .is_none_or(|word| word.literal() == Some("-"))
+        }
     }
 }

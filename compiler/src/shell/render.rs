@@ -110,14 +110,27 @@ mod tests {
         assert_eq!(integer(" 007\n").as_deref(), Some("7"));
         assert_eq!(integer("-5").as_deref(), Some(" -5"));
         assert_eq!(integer("+5").as_deref(), Some("5"));
-        for text in ["", " ", "1.5", "0x10", "a[$(x)]", "1 2", "--5", "99999999999999999999", "٣"] {
+        for text in [
+            "",
+            " ",
+            "1.5",
+            "0x10",
+            "a[$(x)]",
+            "1 2",
+            "--5",
+            "99999999999999999999",
+            "٣",
+        ] {
             assert_eq!(integer(text), None, "{text}");
         }
     }
 
     #[test]
     fn words_are_quoted_one_by_one() {
-        assert_eq!(split_words(" a  b\n\tc ").collect::<Vec<_>>(), ["a", "b", "c"]);
+        assert_eq!(
+            split_words(" a  b\n\tc ").collect::<Vec<_>>(),
+            ["a", "b", "c"]
+        );
         assert_eq!(quote_word("it's"), r"'it'\''s'");
     }
 }

@@ -105,9 +105,8 @@ fn shell_arguments(
     program: &str,
     start: usize,
 ) -> Option<Repair> {
-    let positional = |pair: &[u8]| {
-        pair[0] == b'$' && matches!(pair[1], b'0'..=b'9' | b'@' | b'*' | b'#' | b'{')
-    };
+    let positional =
+        |pair: &[u8]| pair[0] == b'$' && matches!(pair[1], b'0'..=b'9' | b'@' | b'*' | b'#' | b'{');
     if program.as_bytes().windows(2).any(positional) {
         return None;
     }

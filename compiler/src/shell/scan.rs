@@ -258,7 +258,11 @@ impl<'u, 'f, 'a> Scan<'u, 'f, 'a> {
     }
 
     pub fn note(&mut self, hole: usize, around: Around) {
-        let filter = self.found.holes.get(hole).map_or(Filter::None, |h| h.filter);
+        let filter = self
+            .found
+            .holes
+            .get(hole)
+            .map_or(Filter::None, |h| h.filter);
         let (reach, refusal) = reach(filter, around, self.backticks > 0);
         if let Some(slot) = self.found.positions.get_mut(hole) {
             *slot = Some(Position {
