@@ -45,7 +45,10 @@ impl Scan<'_, '_, '_> {
         } {
             match byte {
                 b'\n' => {
-                    self.finish(&mut simple, &mut feed, false);
+                    // After `|` the pipeline goes on in the next line.
+                    if simple.begun || !simple.words.is_empty() {
+                        self.finish(&mut simple, &mut feed, false);
+                    }
                     self.skip(1);
                     self.heredoc_bodies();
                 }
@@ -519,14 +522,15 @@ impl Scan<'_, '_, '_> {
         loop {
             self.lines();
             let Some(byte) = self.peek() else { return };
-            if mode == Mode::Plain && matches!(byte, b'(' | b')' | b'&' | b'|' | b'<' | b'>' | b';')
+            let process = matches!(byte, b'<' | b'>') && self.peek_at(1) == Some(b'(');
+            if mode == Mode::Plain
+                && matches!(byte, b'(' | b')' | b'&' | b'|' | b'<' | b'>' | b';')
+                && !process
             {
-                if self.peek_at(1) != Some(b'(') || !matches!(byte, b'<' | b'>') {
-                    self.skip(1);
-                    left.clear();
-                    around = Around::new(Place::Test);
-                    continue;
-                }
+                self.skip(1);
+                left.clear();
+                around = Around::new(Place::Test);
+                continue;
             }
             let start = self.pos;
             let word = self.word(around, mode);
