@@ -7,6 +7,9 @@ use super::position::{Place, Quote, Refusal};
 use super::scan::{Around, EXPANSION, HOLE, Scan};
 use super::word::{Mode, Word};
 
+/// How far the reader looks for the end of an index before it knows whether it is one.
+const LONGEST_INDEX: usize = 4096;
+
 /// Where a list of commands ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
@@ -303,10 +306,14 @@ impl Scan<'_, '_, '_> {
 
     /// `{1..{{n}}}` is expanded before any variable is.
     fn brace_ranges(&mut self, word: &Word) {
+        if word.holes.is_empty() {
+            return;
+        }
         let mut opens = Vec::new();
         for (at, byte) in word.shape.iter().enumerate() {
             match byte {
-                b'{' if word.bare[at] => opens.push(at),
+                // No one nests ranges; the bound keeps the time in hand.
+                b'{' if word.bare[at] && opens.len() < 16 => opens.push(at),
                 b'}' if word.bare[at] => {
                     let Some(open) = opens.pop() else { continue };
                     let inside = &word.shape[open + 1..at];
@@ -346,7 +353,9 @@ impl Scan<'_, '_, '_> {
         }
         if self.peek() == Some(b'[') {
             if !self.index_is_assigned() {
-                self.pos = start;
+                if !self.lost() {
+                    self.pos = start;
+                }
                 return None;
             }
             // The index is no part of the value, so its holes are not holes of the word.
@@ -379,7 +388,7 @@ impl Scan<'_, '_, '_> {
     }
 
     /// Whether the `[` here is closed and followed by `=` or `+=`.
-    fn index_is_assigned(&self) -> bool {
+    fn index_is_assigned(&mut self) -> bool {
         let mut depth = 0_usize;
         let mut quote = None;
         let mut ahead = 0;
@@ -399,6 +408,10 @@ impl Scan<'_, '_, '_> {
                 _ => {}
             }
             ahead += 1;
+            if ahead > LONGEST_INDEX {
+                self.lose(Refusal::TooDeep);
+                return false;
+            }
         }
         false
     }

@@ -201,7 +201,7 @@ impl Scan<'_, '_, '_> {
             }
         }
         if program == "find" {
-            for (at, word) in words.iter().enumerate() {
+            for (at, word) in words.iter().enumerate().take(64) {
                 if let (Some("-exec" | "-execdir"), Some(inner)) =
                     (word.literal(), words.get(at + 1))
                     && let Some(name @ ("sed" | "awk" | "jq" | "perl")) = base(inner)
