@@ -171,6 +171,7 @@ step_kinds! {
     4 Tool "tool";
     5 Loop "loop";
     6 Stage "stage";
+    7 Group "group";
 }
 
 /// One step of a recipe, as the user knows it.

@@ -51,6 +51,8 @@ pub struct Dialect {
     /// What scripts find in their environment.
     pub exports: Exports,
     pub limits: RunLimits,
+    /// Does a sub-recipe see all variables of its caller, and give all of its own back?
+    pub shares_variables: bool,
 }
 
 /// All dialects of recipes, the default first.

@@ -83,6 +83,10 @@ pub(super) fn in_program(
     sources: &[Source],
 ) -> Option<Repair> {
     let source = sources.iter().find(|source| source.holes.contains(&hole))?;
+    // Nine arguments at most have a plain `$1`, and more holes than that want a file of their own.
+    if source.holes.len() > 9 {
+        return None;
+    }
     let inner = source.range.start + 1..source.range.end.checked_sub(1)?;
     let program = text.get(inner.clone())?;
     let quoted = text.get(source.range.clone())?;
