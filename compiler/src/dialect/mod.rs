@@ -13,7 +13,7 @@ mod recipe;
 mod step;
 mod text;
 
-pub use recipe::{Options, lower, lower_expression};
+pub use recipe::{Lowered, Options, Parent, lower, lower_expression};
 
 use crate::doc::Schema;
 use crate::expr::BareWords;

@@ -30,6 +30,8 @@ pub struct Unit {
     /// Names that only the runner can give a value to, as far as the unit reads them.
     pub given: Vec<&'static str>,
     pub limits: RunLimits,
+    /// What scripts find in their environment.
+    pub exports: Exports,
     pub hooks: Hooks,
     pub steps: Vec<Step>,
 }
