@@ -203,6 +203,7 @@ fn where_no_form_is_safe_the_hole_is_refused() {
         ("x={{v|words}}", Refusal::OneWordOnly),
         ("read {{v}}", Refusal::VariableArgument),
         ("[[ -v {{v}} ]]", Refusal::VariableArgument),
+        ("declare -A m; [[ -v m[{{v}}] ]]", Refusal::VariableArgument),
         ("declare -a a={{v}}", Refusal::ArrayDeclaration),
         ("declare -n a={{v}}", Refusal::Nameref),
         ("echo \"${x:-$'{{v}}'}\"", Refusal::AnsiInDouble),
