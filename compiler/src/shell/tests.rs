@@ -199,6 +199,10 @@ fn where_no_form_is_safe_the_hole_is_refused() {
         ("echo {1..{{v}}}", Refusal::BraceRange),
         ("cat <<{{v}}\n", Refusal::HeredocDelimiter),
         ("x=`cat <<'E'\n{{v}}\nE\n`", Refusal::BacktickPaste),
+        (
+            "cat <<A\n$(cat <<'B'\n{{v}}\nB\n)\nA\n",
+            Refusal::OuterHeredoc,
+        ),
         ("echo \"{{v|words}}\"", Refusal::OneWordOnly),
         ("x={{v|words}}", Refusal::OneWordOnly),
         ("read {{v}}", Refusal::VariableArgument),
