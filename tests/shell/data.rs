@@ -17,6 +17,15 @@ fn any_file_name(value: &str) -> bool {
     !value.is_empty() && value.len() < 200 && !value.contains('/') && value != ".." && value != "."
 }
 
+fn is_a_word(value: &str) -> bool {
+    !value.is_empty() && !value.contains([' ', '\t', '\n', '\r'])
+}
+
+/// Bash needs time in the square of the length to match a long pattern.
+fn is_short(value: &str) -> bool {
+    value.len() < 1_000
+}
+
 fn not_empty(value: &str) -> bool {
     !value.is_empty()
 }
@@ -113,6 +122,17 @@ pub const POSITIONS: &[(&str, &str, Prints)] = &[
     ("heredoc, in \"$( )\"", "printf '%s' \"$(cat <<'EOF'\n{{v}}.\nEOF\n)\"\n", Text("§.")),
     ("heredoc, EOF)", "x=$(cat <<'EOF'\n{{v}}.\nEOF)\nprintf '%s' \"$x\"\n", Text("§.")),
     ("heredoc, unquoted in $( )", "printf '%s' \"$(cat <<EOF\n{{v}}.\nEOF\n)\"\n", Text("§.")),
+    ("heredoc, in ${ }", "printf '%s' \"${u:-$(cat <<'EOF'\n{{v}}.\nEOF\n)}\"\n", Text("§.")),
+    ("heredoc, in bare ${ }", "x=${u:-$(cat <<'EOF'\n{{v}}.\nEOF\n)}; printf '%s' \"$x\"\n", Text("§.")),
+    ("heredoc, two deep", "printf '%s' \"$(printf '%s.' \"$(cat <<-'EOF'\n\t{{v}}.\nEOF\n)\")\"\n", Text("§..")),
+    ("heredoc, in <( )", "cat <(cat <<'EOF'\n{{v}}\nEOF\n)\n", Text("§\n")),
+    ("heredoc, in ( ) in $( )", "printf '%s' \"$( (cat <<'EOF'\n{{v}}.\nEOF\n) | cat)\"\n", Text("§.")),
+    ("heredoc, in case in $( )", "printf '%s' \"$(case a in a) cat <<'EOF'\n{{v}}.\nEOF\n;; esac)\"\n", Text("§.")),
+    ("heredoc, in array", "a=(\"$(cat <<'EOF'\n{{v}}.\nEOF\n)\" b); printf '%s' \"${a[0]}\"\n", Text("§.")),
+    ("heredocs, in $( )", "printf '%s' \"$(cat <<'A'; cat <<'EOF'\n{{v}}\nA\n{{v}}.\nEOF\n)\"\n", Text("§\n§.")),
+    ("heredoc, function in $( )", "printf '%s' \"$(f() {\ncat <<'EOF'\n{{v}}.\nEOF\n}; f)\"\n", Text("§.")),
+    ("heredoc, words", "cat <<EOF; printf '<%s>' {{v|words}}\nx\nEOF\n", For(is_a_word, "x\n<§>")),
+    ("input from <( )", "while IFS= read -r -d '' x; do printf '%s' \"$x\"; done < <(printf '%s\\0' {{v}})\n", Text("§")),
     ("heredoc, in function", "f() {\n  cat <<'EOF'\n{{v}}\nEOF\n}\nf\n", Text("§\n")),
     ("heredoc, open", "cat <<'EOF'\n{{v}}\n", Text("§\n")),
     ("heredoc, default", "cat <<EOF\n${u:-{{v}}}${u:-\"{{v}}\"}\nEOF\n", Text("§§\n")),
@@ -150,9 +170,9 @@ pub const POSITIONS: &[(&str, &str, Prints)] = &[
     ("default, nested", "printf '%s' \"${u:-${w:-a{{v}}}}\"\n", Text("a§")),
     ("default, assigned", ": \"${x:={{v}}}\"; printf '%s' \"$x\"\n", Text("§")),
     ("alternative", "y=1; printf '%s' \"${y:+[{{v}}]}\"\n", Text("[§]")),
-    ("prefix removal", "x={{v}}.; printf '%s' \"${x#{{v}}}\"\n", Text(".")),
-    ("suffix removal", "x=pre{{v}}; printf '%s' \"${x%\"{{v}}\"}\"\n", Text("pre")),
-    ("suffix removal, single", "x=pre{{v}}; printf '%s' \"${x%'{{v}}'}\"\n", Text("pre")),
+    ("prefix removal", "x={{v}}.; printf '%s' \"${x#{{v}}}\"\n", For(is_short, ".")),
+    ("suffix removal", "x=pre{{v}}; printf '%s' \"${x%\"{{v}}\"}\"\n", For(is_short, "pre")),
+    ("suffix removal, single", "x=pre{{v}}; printf '%s' \"${x%'{{v}}'}\"\n", For(is_short, "pre")),
     ("replacement", "x=a-b; printf '%s' \"${x/-/{{v}}}\"\n", Text("a§b")),
     ("replacement, bare", "x=a-b; y=${x//-/{{v}}}; printf '%s' \"$y\"\n", Text("a§b")),
     ("replacement, quoted", "x=a-b; printf '%s' \"${x/-/'{{v}}'}${x/-/\"{{v}}\"}\"\n", Text("a§ba§b")),

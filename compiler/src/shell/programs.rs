@@ -207,7 +207,8 @@ impl Scan<'_, '_, '_> {
                     && let Some(name @ ("sed" | "awk" | "jq" | "perl")) = base(inner)
                 {
                     let name = name.to_owned();
-                    self.judge_sources(&name, &words[at + 1..], 0);
+                    let end = words.len().min(at + 33);
+                    self.judge_sources(&name, &words[at + 1..end], 0);
                 }
             }
         }
@@ -378,10 +379,14 @@ impl Scan<'_, '_, '_> {
         let equals = word.shape.iter().position(|byte| *byte == b'=');
         let name = &word.shape[..equals.unwrap_or(word.shape.len())];
         let open = name.iter().position(|byte| *byte == b'[');
+        let keyed = open
+            .and_then(|open| std::str::from_utf8(&name[..open]).ok())
+            .and_then(|name| self.found.declared.get(name))
+            .is_some_and(|declared| declared.associative);
         let mut holes = word.holes.iter();
         for (at, _) in name.iter().enumerate().filter(|(_, byte)| **byte == HOLE) {
             let Some(hole) = holes.next() else { return };
-            if open.is_some_and(|open| open < at) {
+            if !keyed && open.is_some_and(|open| open < at) {
                 self.mark_integer(*hole);
             } else {
                 self.mark_refused(*hole, Refusal::VariableArgument);
