@@ -113,6 +113,10 @@ const NOTHING: Shape = Shape {
     locals: [Touch::No; 2],
 };
 
+/// How many kinds are kept at the jump targets of a function, so that a hostile plan does not take
+/// a thousand times its own size to check.
+const MOST_KNOWN: usize = 1 << 25;
+
 /// How many lines the list can have.
 const LINES: usize = 256;
 
@@ -427,7 +431,7 @@ impl<'a> Checker<'a> {
                     },
                     (Touch::Of(wanted), Some(kind)) if kind == wanted => {}
                     (Touch::Of(wanted), _) => {
-                        return self.reject(format!("a local does not hold a {}", wanted.name()));
+                        return self.reject(format!("a local does not hold `{}`", wanted.name()));
                     }
                     (Touch::Read | Touch::Take, None) => {
                         return self.reject("a local is read before it is set");
@@ -502,7 +506,7 @@ impl<'a> Checker<'a> {
         match self.stack.pop() {
             Some(kind) if kind == wanted || kind.fits(wanted) => Ok(()),
             Some(kind) => self.reject(format!(
-                "a {} is on the stack where a {} is wanted",
+                "`{}` is on the stack where `{}` is wanted",
                 kind.name(),
                 wanted.name()
             )),
@@ -550,6 +554,9 @@ impl<'a> Checker<'a> {
         let locals = &self.locals[..function.locals as usize];
         let state = &mut self.states[index];
         if !state.reached {
+            if self.pool.len() > MOST_KNOWN {
+                return self.reject("the function is too tangled to check");
+            }
             state.reached = true;
             state.first = self.pool.len() as u32;
             state.height = self.stack.len() as u32;
