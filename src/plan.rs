@@ -39,7 +39,7 @@ pub fn compile(
         return Ok(Err(NO_RECIPE));
     }
     let mut sources = Sources::default();
-    let checked = rrc_compiler::check(&Disk::new(), path, global.options(), &mut sources);
+    let checked = rrc_compiler::check(&Disk::new(global), path, global.options(), &mut sources);
     show(&checked.report, &sources, global, streams)?;
     Ok(match rrc_compiler::build(&checked, &sources, hash) {
         Some(plan) => Ok((checked, plan)),

@@ -7,7 +7,7 @@ use super::fields::{KINDS, STEP};
 use super::literal::literal;
 use super::text::Lower;
 use crate::codes;
-use crate::diagnostic::{Diagnostic, Fix};
+use crate::diagnostic::{Diagnostic, Fix, nearest};
 use crate::doc::fields::{Fields, name_span, text_of, wrong_type};
 use crate::doc::{Kind, Node as Doc, Plain, resolve};
 use crate::ir::{
@@ -63,6 +63,7 @@ impl Lower<'_> {
             (false, _) => (None, StepKind::Bash),
         };
         self.loop_only(&fields, looped);
+        self.depends_on(&fields, &id);
         let deadline = self.deadline(&fields, kind);
         let work = Step {
             id: id.clone(),
@@ -200,6 +201,7 @@ impl Lower<'_> {
         if !self.dialect.infer_kind {
             fields.require("agent", self.report);
         }
+        self.one_model(fields);
         fields.require("prompt", self.report)?;
         let prompt = fields.text("prompt", self.report)?;
         let agent = Agent {
@@ -217,6 +219,23 @@ impl Lower<'_> {
             env: self.env(fields),
         };
         Some(Node::Act(Box::new(Action::Agent(agent))))
+    }
+
+    /// Three ways to choose a model, of which a step takes one.
+    fn one_model(&mut self, fields: &Fields<'_>) {
+        let ways = ["provider", "model", "provider_preferences", "model_role"];
+        let used: Vec<&str> = ways.into_iter().filter(|field| fields.has(field)).collect();
+        // A provider and its model are one way.
+        let rest = used.iter().filter(|field| !["provider", "model"].contains(field));
+        let count = rest.count() + usize::from(used.iter().any(|f| *f == "provider" || *f == "model"));
+        if let (true, Some(last), Some(first)) = (count > 1, used.last(), used.first()) {
+            let span = fields.key_span(last).unwrap_or_else(|| fields.head());
+            let message = format!("`{first}` and `{last}` both choose a model");
+            self.report.add(
+                Diagnostic::new(&codes::EXCLUSIVE_FIELDS, span, message)
+                    .help("keep one way of choosing it"),
+            );
+        }
     }
 
     fn sub_recipe(&mut self, fields: &Fields<'_>) -> Option<Node> {
@@ -581,6 +600,31 @@ impl Lower<'_> {
         }
     }
 
+    /// Steps run in the order of the file; what a step says it needs must come before it.
+    fn depends_on(&mut self, fields: &Fields<'_>, own: &str) {
+        for item in fields.list("depends_on", self.report).unwrap_or_default() {
+            let text = text_of("a step in `depends_on`", *item, self.dialect.schema, self.report);
+            let Some(text) = text else { continue };
+            let (before, after) = self.ids.split_at(self.lowered.min(self.ids.len()));
+            let name = text.text();
+            let message = if name == own {
+                format!("step `{name}` depends on itself")
+            } else if before.iter().any(|id| id == name) {
+                continue;
+            } else if after.iter().any(|id| id == name) {
+                format!("step `{name}` comes later")
+            } else {
+                format!("there is no step `{name}`")
+            };
+            let near = nearest(name, before.iter().map(String::as_str));
+            let finding = Diagnostic::new(&codes::UNKNOWN_STEP, text.inner(), message);
+            self.report.add(match near {
+                Some(near) => finding.help(format!("did you mean `{near}`?")),
+                None => finding.help("name a step that stands before this one"),
+            });
+        }
+    }
+
     fn body_steps(&mut self, fields: &Fields<'_>) -> Node {
         let items = fields.list("steps", self.report).unwrap_or_default();
         Node::Seq(items.iter().filter_map(|item| self.step(*item)).collect())
@@ -633,7 +677,11 @@ impl Lower<'_> {
         let pause = fields.integer("delay_between", self.report).unwrap_or(0);
         Looping::Yes(Node::Each(Box::new(Each {
             over,
-            item: item.map_or_else(|| "item".to_string(), |bind| bind.name),
+            item: item.unwrap_or_else(|| Bind {
+                name: "item".to_string(),
+                span: fields.key_span("foreach").unwrap_or_else(|| fields.head()),
+                read: Read::Value,
+            }),
             collect,
             last,
             width,

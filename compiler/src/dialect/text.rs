@@ -27,6 +27,9 @@ pub struct Lower<'r> {
     pub facts: Vec<(&'static str, Literal)>,
     /// What the recipe reads that only the runner can give.
     pub given: Vec<&'static str>,
+    /// The ids of all steps, in the order of the file, and how many have been lowered.
+    pub ids: Vec<String>,
+    pub lowered: usize,
 }
 
 impl Lower<'_> {

@@ -61,7 +61,7 @@ impl Emitter<'_> {
     }
 
     fn each_in_turn(&mut self, w: &mut Writer, each: &Each, run: Run, failed: Label, exits: Exits) {
-        let item = self.tables.text(&each.item);
+        let item = self.tables.text(&each.item.name);
         let shadow = self.shadow(w, item);
         let (again, wrong, ended, done) = (w.label(), w.label(), w.label(), w.label());
         w.bind(again);
@@ -139,7 +139,7 @@ impl Emitter<'_> {
                 w.push(Instr::Return {});
             },
         );
-        let item = self.tables.text(&each.item);
+        let item = self.tables.text(&each.item.name);
         let (again, start, all_started) = (w.label(), w.label(), w.label());
         let held = w.local();
         w.push(Instr::Tasks {});
