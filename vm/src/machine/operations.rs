@@ -147,11 +147,15 @@ pub(super) fn integers(a: &Value, b: &Value) -> Result<(i64, i64), (FailureKind,
     Ok((a, b))
 }
 
+/// As much of a text as a message should hold.
+pub(super) fn shown(text: &str) -> String {
+    text.chars().take(40).collect()
+}
+
 pub(super) fn no_number(value: &Value) -> (FailureKind, String) {
     match value {
         Value::Text(text) => {
-            let shown: String = text.chars().take(40).collect();
-            let message = format!("`{shown}` is not an integer");
+            let message = format!("`{}` is not an integer", shown(text));
             (FailureKind::NotANumber, message)
         }
         Value::Float(float) => (
