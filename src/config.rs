@@ -12,8 +12,16 @@ pub struct Config {
     pub agents: Agents,
 }
 
-const TOP: &[&str] =
-    &["recipe-path", "agent-path", "tool-path", "dialect", "check", "run", "agent", "agents"];
+const TOP: &[&str] = &[
+    "recipe-path",
+    "agent-path",
+    "tool-path",
+    "dialect",
+    "check",
+    "run",
+    "agent",
+    "agents",
+];
 
 impl Config {
     /// The configuration for a file: the one that was named, or the nearest `rrc.toml` above it.
@@ -32,7 +40,9 @@ impl Config {
     fn read(path: &Path) -> Result<Config, String> {
         let here = |words: String| format!("{}: {words}", path.display());
         let text = std::fs::read_to_string(path).map_err(|error| here(error.to_string()))?;
-        let table: Table = text.parse().map_err(|error: toml::de::Error| here(error.to_string()))?;
+        let table: Table = text
+            .parse()
+            .map_err(|error: toml::de::Error| here(error.to_string()))?;
         Config::from(&table).map_err(here)
     }
 
@@ -45,8 +55,12 @@ impl Config {
         if let Some(named) = section(table, "agents")? {
             for (name, value) in named {
                 let what = format!("[agents.{name:?}]");
-                let own = value.as_table().ok_or_else(|| format!("{what} must be a table"))?;
-                agents.by_name.extend(command(own, &what)?.map(|words| (name.clone(), words)));
+                let own = value
+                    .as_table()
+                    .ok_or_else(|| format!("{what} must be a table"))?;
+                agents
+                    .by_name
+                    .extend(command(own, &what)?.map(|words| (name.clone(), words)));
             }
         }
         Ok(Config { agents })

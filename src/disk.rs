@@ -1,7 +1,7 @@
 //! The compiler's world, on disk.
 
-use rrc_compiler::doc::MAX_BYTES;
 use crate::cli::Global;
+use rrc_compiler::doc::MAX_BYTES;
 use rrc_compiler::world::{ReadError, World, candidates};
 use std::fs::File;
 use std::io::{self, Read};
@@ -33,13 +33,19 @@ impl Disk {
             .lock()
             .take(MAX_BYTES as u64 + 1)
             .read_to_end(&mut bytes)?;
-        Ok(Disk { stdin: Some((name.to_string(), bytes)), ..Disk::new(global) })
+        Ok(Disk {
+            stdin: Some((name.to_string(), bytes)),
+            ..Disk::new(global)
+        })
     }
 
     /// Where a recipe may be that `from` names: its own directory, those that were asked for, and
     /// the places where the runners keep theirs.
     fn places(&self, name: &str, from: &str) -> Vec<PathBuf> {
-        let beside = Path::new(from).parent().unwrap_or(Path::new("")).to_path_buf();
+        let beside = Path::new(from)
+            .parent()
+            .unwrap_or(Path::new(""))
+            .to_path_buf();
         let mut places = Vec::new();
         // A path is meant from where it is written; a name is meant from the search path.
         if name.contains('/') || name.ends_with(".yaml") || name.ends_with(".yml") {
@@ -72,7 +78,9 @@ impl Disk {
 
     /// The bundle directories of the working directory and those above it, up to its repository.
     fn bundles(&self) -> Vec<PathBuf> {
-        let Ok(start) = std::path::absolute(self.working_dir.join(".")) else { return Vec::new() };
+        let Ok(start) = std::path::absolute(self.working_dir.join(".")) else {
+            return Vec::new();
+        };
         let mut found = Vec::new();
         for directory in start.ancestors().take(11) {
             found.push(directory.join("amplifier-bundle/recipes"));

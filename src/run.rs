@@ -97,7 +97,13 @@ fn perform(
         lost |= written.is_err();
     };
     let mut ask = ask;
-    let outcome = driver::run(Rc::clone(verified), variables, settings, &mut tell, &mut ask)?;
+    let outcome = driver::run(
+        Rc::clone(verified),
+        variables,
+        settings,
+        &mut tell,
+        &mut ask,
+    )?;
     if lost && args.output_format != RunFormat::Json {
         return Err(io::Error::from(io::ErrorKind::BrokenPipe));
     }
@@ -148,7 +154,10 @@ fn agents_are_known(
     streams: &mut Streams<'_>,
 ) -> io::Result<bool> {
     let text = |id: u32| plan.texts.get(id).unwrap_or_default();
-    let needs = plan.needs.iter().filter(|need| need.kind == NeedKind::Agent);
+    let needs = plan
+        .needs
+        .iter()
+        .filter(|need| need.kind == NeedKind::Agent);
     let missing: Vec<&str> = needs
         .filter(|need| config.agents.command(text(need.name)).is_none())
         .filter_map(|need| plan.steps.get(need.step as usize))
@@ -157,8 +166,15 @@ fn agents_are_known(
     if missing.is_empty() {
         return Ok(true);
     }
-    writeln!(streams.err, "rrc: {file}: no agent is configured for: {}", missing.join(", "))?;
-    writeln!(streams.err, "help: set `command` under `[agent]` in rrc.toml")?;
+    writeln!(
+        streams.err,
+        "rrc: {file}: no agent is configured for: {}",
+        missing.join(", ")
+    )?;
+    writeln!(
+        streams.err,
+        "help: set `command` under `[agent]` in rrc.toml"
+    )?;
     Ok(false)
 }
 
@@ -201,13 +217,7 @@ fn timeout(args: &RunArgs, streams: &mut Streams<'_>) -> io::Result<Option<Optio
 }
 
 /// Defaults of the plan, over them what the user gave, over that what only the runner knows.
-fn variables(
-    plan: &Plan,
-    given: Map,
-    args: &RunArgs,
-    settings: &Settings,
-    clock: &Clock,
-) -> Map {
+fn variables(plan: &Plan, given: Map, args: &RunArgs, settings: &Settings, clock: &Clock) -> Map {
     let mut variables = Map::default();
     for input in &plan.inputs {
         let Some(name) = plan.texts.get(input.name) else {

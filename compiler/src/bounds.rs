@@ -105,9 +105,9 @@ impl Walk<'_> {
         let counted = u64::from(!step.kind.is_hidden());
         let inside = match &step.node {
             Node::Seq(steps) => self.steps(steps).0,
-            Node::Par { branches, .. } => {
-                branches.iter().fold(0, |sum: u64, branch| sum.saturating_add(self.step(branch).0))
-            }
+            Node::Par { branches, .. } => branches.iter().fold(0, |sum: u64, branch| {
+                sum.saturating_add(self.step(branch).0)
+            }),
             // A list may be empty, and a condition false from the start.
             Node::Each(_) | Node::While(_) => 0,
             Node::Act(action) => match &**action {

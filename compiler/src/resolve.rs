@@ -26,7 +26,9 @@ pub fn resolve(program: &Program, report: &mut Report) {
 
 /// The same for one expression that stands in a unit without steps.
 pub fn resolve_expression(unit: &Unit, expr: &Expr, report: &mut Report) {
-    let program = Program { units: vec![unit.clone()] };
+    let program = Program {
+        units: vec![unit.clone()],
+    };
     let links = Links::new(&program);
     Scope::new(&program, &links, 0).reads(expr, report);
 }
@@ -42,8 +44,10 @@ struct Links<'a> {
 impl<'a> Links<'a> {
     fn new(program: &'a Program) -> Links<'a> {
         let count = program.units.len();
-        let mut links =
-            Links { sets: vec![FxHashSet::default(); count], given: vec![FxHashSet::default(); count] };
+        let mut links = Links {
+            sets: vec![FxHashSet::default(); count],
+            given: vec![FxHashSet::default(); count],
+        };
         let mut calls: Vec<(usize, &'a Call)> = Vec::new();
         for (number, unit) in program.units.iter().enumerate() {
             let sets = &mut links.sets[number];
@@ -65,7 +69,12 @@ impl<'a> Links<'a> {
 
     fn grow(&mut self, calls: &[(usize, &'a Call)]) -> bool {
         let size = |links: &Links<'_>| {
-            links.sets.iter().chain(&links.given).map(FxHashSet::len).sum::<usize>()
+            links
+                .sets
+                .iter()
+                .chain(&links.given)
+                .map(FxHashSet::len)
+                .sum::<usize>()
         };
         let before = size(self);
         for (caller, call) in calls {
@@ -224,7 +233,9 @@ impl<'a> Scope<'a> {
         }
         for (number, branch) in branches.iter().enumerate() {
             let mut check = |expr: &Expr| {
-                let ExprKind::Var { name, .. } = &expr.kind else { return };
+                let ExprKind::Var { name, .. } = &expr.kind else {
+                    return;
+                };
                 match writers.get(name.as_str()) {
                     Some((writer, place)) if *writer != number => {
                         report.add(reads_sibling(name, expr.span, *place));
@@ -247,11 +258,13 @@ impl<'a> Scope<'a> {
             let mut quiet = Report::default();
             self.step(branch, &mut quiet);
             let about = |finding: &Diagnostic| {
-                conflicts.iter().any(|name| finding.message.contains(&format!("`{name}`")))
+                conflicts
+                    .iter()
+                    .any(|name| finding.message.contains(&format!("`{name}`")))
             };
-            quiet.findings.retain(|finding| {
-                finding.code != &codes::UNDEFINED_VARIABLE || !about(finding)
-            });
+            quiet
+                .findings
+                .retain(|finding| finding.code != &codes::UNDEFINED_VARIABLE || !about(finding));
             report.findings.extend(quiet.findings);
         }
     }
@@ -296,7 +309,11 @@ impl<'a> Scope<'a> {
             ExprKind::Var { name, missing } if !self.is_visible(name) => {
                 report.add(self.undefined(name, *missing, expr.span));
             }
-            ExprKind::Field { of, name, missing: Missing::Fail } => {
+            ExprKind::Field {
+                of,
+                name,
+                missing: Missing::Fail,
+            } => {
                 if let Some(literal) = self.literal(of) {
                     self.field(literal, of, name, expr.span, report);
                 }
@@ -314,9 +331,10 @@ impl<'a> Scope<'a> {
             ExprKind::Literal(literal) => Some(literal),
             ExprKind::Var { name, .. } => self.literals.get(name.as_str()).copied(),
             ExprKind::Field { of, name, .. } => match self.literal(of)? {
-                Literal::Map(fields) => {
-                    fields.iter().find(|(known, _)| known == name).map(|(_, value)| value)
-                }
+                Literal::Map(fields) => fields
+                    .iter()
+                    .find(|(known, _)| known == name)
+                    .map(|(_, value)| value),
                 _ => None,
             },
             _ => None,
@@ -350,12 +368,12 @@ impl<'a> Scope<'a> {
     fn undefined(&self, name: &str, missing: Missing, span: Span) -> Diagnostic {
         let (severity, message) = match missing {
             Missing::Fail => (Severity::Error, format!("nothing defines `{name}`")),
-            Missing::Null => {
-                (Severity::Warning, format!("nothing defines `{name}`; it is empty unless given"))
-            }
+            Missing::Null => (
+                Severity::Warning,
+                format!("nothing defines `{name}`; it is empty unless given"),
+            ),
         };
-        let finding =
-            Diagnostic::new(&codes::UNDEFINED_VARIABLE, span, message).severity(severity);
+        let finding = Diagnostic::new(&codes::UNDEFINED_VARIABLE, span, message).severity(severity);
         if let Some(later) = self.anywhere.get(name) {
             finding
                 .label(*later, format!("`{name}` is set here, later"))

@@ -16,7 +16,8 @@ pub struct Agents {
 impl Agents {
     pub fn command(&self, agent: &str) -> Option<&str> {
         let own = self.by_name.iter().find(|(name, _)| name == agent);
-        own.map(|(_, command)| command.as_str()).or(self.command.as_deref())
+        own.map(|(_, command)| command.as_str())
+            .or(self.command.as_deref())
     }
 }
 
@@ -53,7 +54,10 @@ pub fn request(command: &str, question: &Question<'_>, here: &Path) -> Result<Re
         words.push(word);
     }
     let mut words = words.into_iter();
-    let program = words.next().filter(|word| !word.is_empty()).ok_or("the command is empty")?;
+    let program = words
+        .next()
+        .filter(|word| !word.is_empty())
+        .ok_or("the command is empty")?;
     let mut request = Request::new(program);
     request.args = words.filter(|word| !word.is_empty()).collect();
     request.cwd = here.to_path_buf();
@@ -69,7 +73,8 @@ fn split(command: &str) -> Vec<String> {
     while let Some(c) = characters.next() {
         match (quote, c) {
             (None | Some('"'), '\\') => {
-                word.get_or_insert_default().push(characters.next().unwrap_or('\\'));
+                word.get_or_insert_default()
+                    .push(characters.next().unwrap_or('\\'));
             }
             (Some(open), c) if c == open => quote = None,
             (Some(_), c) => word.get_or_insert_default().push(c),
@@ -90,7 +95,9 @@ fn fill<'a>(word: &str, value: impl Fn(&str) -> Option<&'a str>) -> Result<Strin
     let mut filled = String::new();
     let mut rest = word;
     while let Some(open) = rest.find('{') {
-        let Some(length) = rest[open + 1..].find(['{', '}']) else { break };
+        let Some(length) = rest[open + 1..].find(['{', '}']) else {
+            break;
+        };
         let close = open + 1 + length;
         if rest.as_bytes()[close] == b'{' || length == 0 {
             filled.push_str(&rest[..close]);
@@ -121,7 +128,11 @@ mod tests {
             step_id: "s",
             cwd: "/",
         };
-        let made = request("ask -p {prompt} --model={model} {model} 'x y'", &question, Path::new("/"));
+        let made = request(
+            "ask -p {prompt} --model={model} {model} 'x y'",
+            &question,
+            Path::new("/"),
+        );
         let made = made.unwrap();
         assert_eq!(made.program, "ask");
         let prompt = "MODE: plan\n\nit's {model} \"two\" words";

@@ -294,7 +294,9 @@ impl<'a> Driver<'a> {
             path: stage.clone(),
             kind: StepKind::Stage,
         };
-        let requested = What::ApprovalRequested { prompt: prompt.clone() };
+        let requested = What::ApprovalRequested {
+            prompt: prompt.clone(),
+        };
         self.say(Some(known.clone()), None, requested);
         let answer = if self.settings.deny.contains(&stage) {
             Some(false)
@@ -396,11 +398,15 @@ impl<'a> Driver<'a> {
     fn done(&mut self, machine: &mut Machine, asked: Asked, outcome: process::Outcome) {
         let hook = self.hooks.iter().position(|ticket| *ticket == asked.ticket);
         let value = reply::reply(outcome);
-        let Some(hook) = hook else { return answer(machine, asked.ticket, value) };
+        let Some(hook) = hook else {
+            return answer(machine, asked.ticket, value);
+        };
         self.hooks.swap_remove(hook);
         // A hook cannot fail the step; what went wrong with it is said all the same.
         if let Value::Failure(failure) = &value {
-            let step = asked.record.and_then(|record| self.steps.get(&record).cloned());
+            let step = asked
+                .record
+                .and_then(|record| self.steps.get(&record).cloned());
             let text = format!("a hook failed: {}", failure.message);
             self.say(step, None, What::StepWarning { text });
         }
@@ -435,7 +441,12 @@ impl<'a> Driver<'a> {
 
     fn note(&mut self, note: Note) {
         match note {
-            Note::Begin { record, parent, step, iteration } => {
+            Note::Begin {
+                record,
+                parent,
+                step,
+                iteration,
+            } => {
                 let parent = self.visible(parent.map(|parent| parent.0));
                 let reference = self.reference(step, Some(record.0), parent, iteration);
                 if reference.kind.is_hidden() && iteration.is_none() {
@@ -460,14 +471,38 @@ impl<'a> Driver<'a> {
                 self.about(record.0, What::StepRetry { attempt: number });
             }
             Note::Output { record, value } => self.about(record.0, What::StepStored { value }),
-            Note::Warn { record: Some(record), text } => {
-                self.about(record.0, What::StepWarning { text: text.to_string() });
+            Note::Warn {
+                record: Some(record),
+                text,
+            } => {
+                self.about(
+                    record.0,
+                    What::StepWarning {
+                        text: text.to_string(),
+                    },
+                );
             }
             Note::Warn { record: None, text } => {
-                self.say(None, None, What::RunWarning { text: text.to_string() });
+                self.say(
+                    None,
+                    None,
+                    What::RunWarning {
+                        text: text.to_string(),
+                    },
+                );
             }
-            Note::End { record, status, value } => {
-                self.about(record.0, What::StepEnd { status, result: value });
+            Note::End {
+                record,
+                status,
+                value,
+            } => {
+                self.about(
+                    record.0,
+                    What::StepEnd {
+                        status,
+                        result: value,
+                    },
+                );
                 self.steps.remove(&record.0);
             }
         }

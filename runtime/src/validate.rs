@@ -23,5 +23,8 @@ pub fn validate(args: &Args, here: &Path) -> Value {
 
 /// A directory with `.git` in it or above it.
 fn is_repository(path: &Path) -> bool {
-    path.is_dir() && path.ancestors().any(|directory| directory.join(".git").exists())
+    path.is_dir()
+        && path
+            .ancestors()
+            .any(|directory| directory.join(".git").exists())
 }

@@ -550,12 +550,21 @@ fn join_group(steps: &mut Vec<Step>, name: &str, span: Span, step: Step) {
 /// The ids of all steps that are not inside a loop, in the order of the file.
 fn ids_of(recipe: Doc<'_>) -> Vec<String> {
     fn list<'a>(map: Doc<'a>, field: &str) -> &'a [Doc<'a>] {
-        map.get(field).and_then(|node| node.list()).unwrap_or_default()
+        map.get(field)
+            .and_then(|node| node.list())
+            .unwrap_or_default()
     }
-    let staged = list(recipe, "stages").iter().flat_map(|stage| list(*stage, "steps"));
+    let staged = list(recipe, "stages")
+        .iter()
+        .flat_map(|stage| list(*stage, "steps"));
     let steps = list(recipe, "steps").iter().chain(staged);
     steps
-        .map(|step| step.get("id").and_then(|id| id.text()).map_or("", |id| id.text()).to_string())
+        .map(|step| {
+            step.get("id")
+                .and_then(|id| id.text())
+                .map_or("", |id| id.text())
+                .to_string()
+        })
         .collect()
 }
 

@@ -226,8 +226,11 @@ impl Lower<'_> {
         let ways = ["provider", "model", "provider_preferences", "model_role"];
         let used: Vec<&str> = ways.into_iter().filter(|field| fields.has(field)).collect();
         // A provider and its model are one way.
-        let rest = used.iter().filter(|field| !["provider", "model"].contains(field));
-        let count = rest.count() + usize::from(used.iter().any(|f| *f == "provider" || *f == "model"));
+        let rest = used
+            .iter()
+            .filter(|field| !["provider", "model"].contains(field));
+        let count =
+            rest.count() + usize::from(used.iter().any(|f| *f == "provider" || *f == "model"));
         if let (true, Some(last), Some(first)) = (count > 1, used.last(), used.first()) {
             let span = fields.key_span(last).unwrap_or_else(|| fields.head());
             let message = format!("`{first}` and `{last}` both choose a model");
@@ -603,7 +606,12 @@ impl Lower<'_> {
     /// Steps run in the order of the file; what a step says it needs must come before it.
     fn depends_on(&mut self, fields: &Fields<'_>, own: &str) {
         for item in fields.list("depends_on", self.report).unwrap_or_default() {
-            let text = text_of("a step in `depends_on`", *item, self.dialect.schema, self.report);
+            let text = text_of(
+                "a step in `depends_on`",
+                *item,
+                self.dialect.schema,
+                self.report,
+            );
             let Some(text) = text else { continue };
             let (before, after) = self.ids.split_at(self.lowered.min(self.ids.len()));
             let name = text.text();
