@@ -6,7 +6,7 @@ use crate::codes;
 use crate::diagnostic::{Diagnostic, Report};
 use crate::dialect::choose::{Choice, choose};
 use crate::dialect::{self, Dialect};
-use crate::doc::{self, yaml};
+use crate::doc::{self, json, yaml};
 use crate::ir::Program;
 use crate::source::{Source, SourceId, Sources, Span};
 use crate::world::{ReadError, World};
@@ -60,9 +60,21 @@ pub fn load(
     loaded.readable = true;
     let text = sources.get(source).text.clone();
     let arena = Bump::new();
-    let Some(root) = yaml::read(&arena, source, &text, report) else {
+    let read = if main.ends_with(".json") {
+        json::read
+    } else {
+        yaml::read
+    };
+    let Some(root) = read(&arena, source, &text, report) else {
         return loaded;
     };
+    if main.ends_with(".json") && dialect::is_template_or_tool(root) {
+        return loaded;
+    }
+    if let Some(what) = dialect::not_a_recipe(root) {
+        report.add(no_recipe(source, what));
+        return loaded;
+    }
     let choice = choose(options.dialect, main, source, &text, root, report);
     let how = dialect::Options {
         deliberate: choice.is_deliberate(),
@@ -103,6 +115,11 @@ fn unreadable(path: &str, source: SourceId, error: ReadError) -> Diagnostic {
         ),
     };
     Diagnostic::new(code, Span::top(source), message).help(help)
+}
+
+fn no_recipe(source: SourceId, what: &str) -> Diagnostic {
+    Diagnostic::new(&codes::NOT_A_RECIPE, Span::top(source), what)
+        .help("a recipe is a map with `name` and `steps` or `stages`")
 }
 
 fn not_utf8(source: SourceId, at: usize) -> Diagnostic {
