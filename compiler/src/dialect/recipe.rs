@@ -4,6 +4,7 @@ use super::Dialect;
 use super::fields::{RECIPE, STAGE};
 use super::literal::literal;
 use super::text::Lower;
+use super::{order, raw};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Fix, Report};
 use crate::doc::fields::{Fields, name_span};
@@ -40,6 +41,7 @@ pub fn lower(
         report,
         raw: options.raw,
         facts: Vec::new(),
+        pasted: Vec::new(),
     };
     let name = lower.header(&fields, options);
     if lower.report_choice(&fields) == Some("raw") {
@@ -50,6 +52,8 @@ pub fn lower(
     let limits = lower.limits(&fields);
     let steps = lower.all_steps(&fields);
     lower.unique_ids(&steps);
+    order::check(node, dialect, lower.report);
+    raw::check(&lower.pasted, &steps, lower.report);
     let unit = Unit {
         source,
         name,
@@ -76,6 +80,7 @@ pub fn lower_expression(
         report,
         raw: false,
         facts: Vec::new(),
+        pasted: Vec::new(),
     };
     let written = Written::plain(text, Span::new(source, 0, text.len()));
     let Guard { expr, truth } = lower.condition(written)?;

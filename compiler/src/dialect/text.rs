@@ -25,6 +25,8 @@ pub struct Lower<'r> {
     pub raw: bool,
     /// What names mean that stand for facts about the recipe.
     pub facts: Vec<(&'static str, Literal)>,
+    /// Holes whose values the author wants pasted into shell text: the variable, and the hole.
+    pub pasted: Vec<(String, Span)>,
 }
 
 impl Lower<'_> {
@@ -312,6 +314,14 @@ impl Lower<'_> {
             return script;
         }
         let (plain, holes) = Plain::of(written.text(), scanned.pieces);
+        for hole in &holes {
+            if let Some((Filter::Raw, _)) = hole.filter
+                && let SegmentKind::Name(name) = &hole.path.segments[0].kind
+            {
+                let span = written.span(hole.range.clone());
+                self.pasted.push((name.clone(), span));
+            }
+        }
         let mut names = Names::default();
         let at: Vec<shell::HoleAt> = plain
             .holes
