@@ -41,6 +41,12 @@ pub fn compile(
     let mut sources = Sources::default();
     let checked = rrc_compiler::check(&Disk::new(global), path, global.options(), &mut sources);
     show(&checked.report, &sources, global, streams)?;
+    if checked.readable && !checked.report.has_errors() && checked.program.units.is_empty() {
+        writeln!(
+            streams.err,
+            "rrc: `{path}` is no recipe: templates and tools do not run yet"
+        )?;
+    }
     Ok(match rrc_compiler::build(&checked, &sources, hash) {
         Some(plan) => Ok((checked, plan)),
         None => Err(USAGE),

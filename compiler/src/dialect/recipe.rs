@@ -4,6 +4,7 @@ use super::Dialect;
 use super::fields::{RECIPE, STAGE};
 use super::literal::literal;
 use super::text::Lower;
+use super::{order, raw};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Fix, Report, nearest};
 use crate::doc::fields::{Fields, name_span, text_of};
@@ -45,8 +46,7 @@ pub fn lower(
         raw: options.raw,
         facts: Vec::new(),
         given: Vec::new(),
-        ids: ids_of(node),
-        lowered: 0,
+        pasted: Vec::new(),
     };
     let name = lower.header(&fields, options);
     if lower.report_choice(&fields) == Some("raw") {
@@ -59,6 +59,8 @@ pub fn lower(
     let mut steps = lower.validations(&fields);
     steps.extend(lower.all_steps(&fields));
     lower.unique_ids(&steps);
+    order::check(node, dialect, lower.report);
+    raw::check(&lower.pasted, &steps, lower.report);
     let extends = fields.text("extends", lower.report);
     let parent = extends.map(|name| Parent {
         name: name.text().to_string(),
@@ -112,8 +114,7 @@ pub fn lower_expression(
         raw: false,
         facts: Vec::new(),
         given: Vec::new(),
-        ids: Vec::new(),
-        lowered: 0,
+        pasted: Vec::new(),
     };
     let written = Written::plain(text, Span::new(source, 0, text.len()));
     let Guard { expr, truth } = lower.condition(written)?;
@@ -545,27 +546,6 @@ fn join_group(steps: &mut Vec<Step>, name: &str, span: Span, step: Step) {
         },
         ..group
     });
-}
-
-/// The ids of all steps that are not inside a loop, in the order of the file.
-fn ids_of(recipe: Doc<'_>) -> Vec<String> {
-    fn list<'a>(map: Doc<'a>, field: &str) -> &'a [Doc<'a>] {
-        map.get(field)
-            .and_then(|node| node.list())
-            .unwrap_or_default()
-    }
-    let staged = list(recipe, "stages")
-        .iter()
-        .flat_map(|stage| list(*stage, "steps"));
-    let steps = list(recipe, "steps").iter().chain(staged);
-    steps
-        .map(|step| {
-            step.get("id")
-                .and_then(|id| id.text())
-                .map_or("", |id| id.text())
-                .to_string()
-        })
-        .collect()
 }
 
 fn duplicate(what: &str, name: &str, span: Span, first: Span) -> Diagnostic {

@@ -7,7 +7,7 @@ use super::fields::{KINDS, STEP};
 use super::literal::literal;
 use super::text::Lower;
 use crate::codes;
-use crate::diagnostic::{Diagnostic, Fix, nearest};
+use crate::diagnostic::{Diagnostic, Fix};
 use crate::doc::fields::{Fields, name_span, text_of, wrong_type};
 use crate::doc::{Kind, Node as Doc, Plain, resolve};
 use crate::ir::{
@@ -63,7 +63,6 @@ impl Lower<'_> {
             (false, _) => (None, StepKind::Bash),
         };
         self.loop_only(&fields, looped);
-        self.depends_on(&fields, &id);
         let deadline = self.deadline(&fields, kind);
         let work = Step {
             id: id.clone(),
@@ -600,36 +599,6 @@ impl Lower<'_> {
                         .help(format!("add `{needs}`, or remove `{field}`")),
                 );
             }
-        }
-    }
-
-    /// Steps run in the order of the file; what a step says it needs must come before it.
-    fn depends_on(&mut self, fields: &Fields<'_>, own: &str) {
-        for item in fields.list("depends_on", self.report).unwrap_or_default() {
-            let text = text_of(
-                "a step in `depends_on`",
-                *item,
-                self.dialect.schema,
-                self.report,
-            );
-            let Some(text) = text else { continue };
-            let (before, after) = self.ids.split_at(self.lowered.min(self.ids.len()));
-            let name = text.text();
-            let message = if name == own {
-                format!("step `{name}` depends on itself")
-            } else if before.iter().any(|id| id == name) {
-                continue;
-            } else if after.iter().any(|id| id == name) {
-                format!("step `{name}` comes later")
-            } else {
-                format!("there is no step `{name}`")
-            };
-            let near = nearest(name, before.iter().map(String::as_str));
-            let finding = Diagnostic::new(&codes::UNKNOWN_STEP, text.inner(), message);
-            self.report.add(match near {
-                Some(near) => finding.help(format!("did you mean `{near}`?")),
-                None => finding.help("name a step that stands before this one"),
-            });
         }
     }
 
