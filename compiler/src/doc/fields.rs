@@ -139,15 +139,9 @@ impl<'a> Fields<'a> {
             span,
             format!("{} has no field `{name}`", article(self.shape.what)),
         );
-        let hint = self.shape.hints.iter().find(|(wrong, _)| *wrong == name);
-        let better = match hint {
-            Some((_, better)) if better.contains(' ') => {
-                return report.add(found.help(*better));
-            }
-            Some((_, better)) => Some(*better),
-            None => nearest(name, self.shape.names()),
-        };
+        let better = self.better(name);
         report.add(match better {
+            Some(advice) if advice.contains(' ') => found.help(advice),
             Some(better) => {
                 let found = found.help(format!("write `{better}`"));
                 // Renaming to a name that is there already would only move the mistake.
@@ -175,6 +169,24 @@ impl<'a> Fields<'a> {
                 })
             }
         });
+    }
+
+    /// The field that is meant by a name that is none, or advice in words.
+    fn better(&self, name: &str) -> Option<&'static str> {
+        let hint = self.shape.hints.iter().find(|(wrong, _)| *wrong == name);
+        match hint {
+            Some((_, better)) => Some(better),
+            None => nearest(name, self.shape.names()),
+        }
+    }
+
+    /// Whether a field stands there under a wrong name, which has been said.
+    fn misspelt(&self, name: &str) -> bool {
+        let entries = self.node.map().unwrap_or_default();
+        entries.iter().filter_map(Entry::name).any(|written| {
+            let unknown = self.shape.field(written).is_none() && !self.shape.lets_through(written);
+            unknown && self.better(written) == Some(name)
+        })
     }
 
     fn written(&self, field: &Field) -> bool {
@@ -253,6 +265,9 @@ impl<'a> Fields<'a> {
         let written = self.entry(name);
         let broken = written.is_some_and(|entry| entry.value.is_broken());
         if broken || (written.is_none() && self.node.partial) || !self.is_map() {
+            return None;
+        }
+        if written.is_none() && self.misspelt(name) {
             return None;
         }
         let doc = self.shape.field(name).map_or("", |field| field.doc);
