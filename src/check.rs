@@ -259,6 +259,7 @@ fn say_choice(
     let why = match reason {
         Reason::Pinned => "as asked".to_string(),
         Reason::Comment(_) => "as a comment in it says".to_string(),
+        Reason::Caller => "as its caller is".to_string(),
         Reason::Directory => "from where it is kept".to_string(),
         Reason::Default => "as nothing in it says otherwise".to_string(),
         Reason::Evidence(span, what) => {

@@ -73,6 +73,9 @@ codes! {
     UNDEFINED_VARIABLE "RRC0201" "undefined-variable" Error "a name that nothing defines";
     RESERVED_NAME "RRC0202" "reserved-name" Error "a variable takes a name that rrc sets itself";
     UNKNOWN_STEP "RRC0203" "unknown-step" Error "a reference to a step that does not exist or comes later";
+    MISSING_RECIPE "RRC0204" "missing-recipe" Error "a recipe that is called or extended cannot be found";
+    RECIPE_CYCLE "RRC0205" "recipe-cycle" Error "recipes call or extend each other without an end";
+    PARALLEL_CONFLICT "RRC0206" "parallel-conflict" Error "steps that run side by side use the same variable";
 
     BAD_CONDITION "RRC0301" "bad-condition" Error "a condition that cannot be read";
     UNKNOWN_FUNCTION "RRC0302" "unknown-function" Error "a function or method that does not exist";
@@ -86,6 +89,8 @@ codes! {
     RAW_VALUE "RRC0503" "raw-value" Warning "a value from outside is pasted into shell text";
 
     TOO_MANY_STEPS "RRC0601" "too-many-steps" Error "a recipe has more steps than rrc accepts";
+    STEP_LIMIT "RRC0602" "step-limit" Error "a recipe must run more steps than its own limit allows";
+    DEPTH_LIMIT "RRC0603" "depth-limit" Error "recipes must call each other deeper than the limit allows";
 
     BAD_PLAN "RRC0701" "bad-plan" Error "a plan file is damaged or was not made by rrc";
     FOREIGN_PLAN "RRC0702" "foreign-plan" Error "a plan file was made by another version of rrc";

@@ -19,6 +19,7 @@ pub mod ir;
 
 pub mod dialect;
 
+pub mod bounds;
 pub mod load;
 pub mod resolve;
 
@@ -51,6 +52,7 @@ pub fn check(world: &dyn World, main: &str, options: Options, sources: &mut Sour
     let mut report = Report::default();
     let loaded = load::load(world, main, options, sources, &mut report);
     resolve::resolve(&loaded.program, &mut report);
+    bounds::bounds(&loaded.program, &mut report);
     report.settle();
     Checked {
         program: loaded.program,
@@ -85,5 +87,5 @@ pub fn expression(
     let unit = dialect::lower_expression(text, source, dialect, names, as_truth, report)?;
     resolve::resolve_expression(&unit.0, &unit.1, report);
     report.settle();
-    (!report.has_errors()).then(|| emit::emit_expression(&unit.0, &unit.1))
+    (!report.has_errors()).then(|| emit::emit_expression(unit.0, &unit.1))
 }

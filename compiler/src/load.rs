@@ -1,16 +1,18 @@
-//! From a path to a program: reads files, chooses their dialect, lowers them.
+//! From a path to a program: reads files, chooses their dialect, lowers them, and follows what
+//! they call and extend.
 //!
 //! The last place that knows dialects. What comes out is one representation.
 
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Report};
 use crate::dialect::choose::{Choice, choose};
-use crate::dialect::{self, Dialect};
+use crate::dialect::{self, Dialect, Lowered, Parent};
 use crate::doc::{self, yaml};
-use crate::ir::Program;
+use crate::ir::{Program, Script, Unit, visit};
 use crate::source::{Source, SourceId, Sources, Span};
 use crate::world::{ReadError, World};
 use bumpalo::Bump;
+use rustc_hash::FxHashMap;
 
 /// What the caller decides about reading.
 #[derive(Clone, Copy, Debug, Default)]
@@ -38,42 +40,232 @@ pub fn load(
     sources: &mut Sources,
     report: &mut Report,
 ) -> Loaded {
-    let mut loaded = Loaded {
-        program: Program::default(),
-        choice: None,
-        readable: false,
+    let mut loader = Loader {
+        world,
+        options,
+        sources,
+        report,
+        units: Vec::new(),
+        known: FxHashMap::default(),
     };
-    let bytes = match world.read(main) {
-        Ok(bytes) => bytes,
-        Err(error) => {
-            let source = sources.add(Source::new(main, ""));
-            report.add(unreadable(main, source, error));
-            return loaded;
+    let read = loader.file(main, None, &mut vec![main.to_string()]);
+    let readable = read.readable;
+    let choice = read.choice.clone();
+    if let Some(unit) = read.unit {
+        loader.known.insert(main.to_string(), Some(0));
+        let dialect = read.choice.map_or(dialect::ALL[0], |choice| choice.dialect);
+        loader.units.push(Read {
+            unit,
+            dialect,
+            path: main.to_string(),
+        });
+    }
+    loader.follow();
+    let units = loader.units.into_iter().map(|read| read.unit).collect();
+    Loaded {
+        program: Program { units },
+        choice,
+        readable,
+    }
+}
+
+/// A unit, and what its callees inherit from it.
+struct Read {
+    unit: Unit,
+    dialect: &'static Dialect,
+    path: String,
+}
+
+/// What came of one file.
+struct File {
+    unit: Option<Unit>,
+    choice: Option<Choice>,
+    readable: bool,
+}
+
+struct Loader<'a> {
+    world: &'a dyn World,
+    options: Options,
+    sources: &'a mut Sources,
+    report: &'a mut Report,
+    units: Vec<Read>,
+    /// Files that were read, and the unit each became.
+    known: FxHashMap<String, Option<usize>>,
+}
+
+impl Loader<'_> {
+    /// Reads one file, and the recipes it extends. `chain` is the way from child to parent.
+    fn file(
+        &mut self,
+        path: &str,
+        caller: Option<&'static Dialect>,
+        chain: &mut Vec<String>,
+    ) -> File {
+        let mut file = File {
+            unit: None,
+            choice: None,
+            readable: false,
+        };
+        let bytes = match self.world.read(path) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                let source = self.sources.add(Source::new(path, ""));
+                self.report.add(unreadable(path, source, error));
+                return file;
+            }
+        };
+        let (text, bad_byte) = doc::read_bytes(bytes);
+        let source = self.sources.add(Source::new(path, text));
+        if let Some(at) = bad_byte {
+            self.report.add(not_utf8(source, at));
+            return file;
+        }
+        file.readable = true;
+        let text = self.sources.get(source).text.clone();
+        let arena = Bump::new();
+        let Some(root) = yaml::read(&arena, source, &text, self.report) else {
+            return file;
+        };
+        let pinned = self.options.dialect;
+        let choice = choose(pinned, caller, path, source, &text, root, self.report);
+        let how = dialect::Options {
+            deliberate: choice.is_deliberate(),
+            raw: self.options.raw,
+        };
+        let lowered = dialect::lower(root, source, choice.dialect, how, self.report);
+        file.unit = lowered.map(|lowered| self.extend(lowered, path, choice.dialect, chain));
+        file.choice = Some(choice);
+        file
+    }
+
+    fn extend(
+        &mut self,
+        lowered: Lowered,
+        path: &str,
+        dialect: &'static Dialect,
+        chain: &mut Vec<String>,
+    ) -> Unit {
+        let Lowered { unit, parent } = lowered;
+        let Some(parent) = parent else { return unit };
+        let Some(found) = self.world.find_recipe(&parent.name, path) else {
+            self.report.add(missing(&parent.name, parent.span));
+            return unit;
+        };
+        if chain.contains(&found) {
+            let message = format!("`{}` extends itself in the end", parent.name);
+            let finding = Diagnostic::new(&codes::RECIPE_CYCLE, parent.span, message)
+                .help("a parent cannot be its own child: remove one `extends`");
+            self.report.add(finding);
+            return unit;
+        }
+        chain.push(found.clone());
+        match self.file(&found, Some(dialect), chain).unit {
+            Some(base) => merge(base, unit, &parent),
+            None => unit,
+        }
+    }
+
+    /// Reads everything that is called, each file once.
+    fn follow(&mut self) {
+        let mut at = 0;
+        while at < self.units.len() {
+            let mut steps = std::mem::take(&mut self.units[at].unit.steps);
+            let (path, dialect) = (self.units[at].path.clone(), self.units[at].dialect);
+            for step in &mut steps {
+                visit::calls_mut(step, &mut |call| {
+                    // A name that is put together at run time is found at run time.
+                    let Some(name) = call.recipe.as_literal() else {
+                        return;
+                    };
+                    call.target = self.target(name, &path, dialect, call.recipe.span);
+                });
+            }
+            self.units[at].unit.steps = steps;
+            at += 1;
+        }
+    }
+
+    fn target(
+        &mut self,
+        name: &str,
+        from: &str,
+        dialect: &'static Dialect,
+        span: Span,
+    ) -> Option<usize> {
+        let Some(path) = self.world.find_recipe(name, from) else {
+            self.report.add(missing(name, span));
+            return None;
+        };
+        if let Some(known) = self.known.get(&path) {
+            return *known;
+        }
+        let read = self.file(&path, Some(dialect), &mut vec![path.clone()]);
+        let number = read.unit.map(|unit| {
+            let dialect = read.choice.map_or(dialect, |choice| choice.dialect);
+            self.units.push(Read {
+                unit,
+                dialect,
+                path: path.clone(),
+            });
+            self.units.len() - 1
+        });
+        self.known.insert(path, number);
+        number
+    }
+}
+
+/// The parent's steps first; a child's step of the same id takes the place of the parent's.
+fn merge(mut base: Unit, child: Unit, parent: &Parent) -> Unit {
+    for step in child.steps {
+        match base.steps.iter_mut().find(|known| known.id == step.id) {
+            Some(known) => *known = step,
+            None => base.steps.push(step),
+        }
+    }
+    for input in child.inputs {
+        match base
+            .inputs
+            .iter_mut()
+            .find(|known| known.name == input.name)
+        {
+            Some(known) => *known = input,
+            None => base.inputs.push(input),
+        }
+    }
+    let over = |base: &mut Option<Script>, child: Option<Script>| {
+        if child.is_some() {
+            *base = child;
         }
     };
-    let (text, bad_byte) = doc::read_bytes(bytes);
-    let source = sources.add(Source::new(main, text));
-    if let Some(at) = bad_byte {
-        report.add(not_utf8(source, at));
-        return loaded;
+    over(&mut base.hooks.before, child.hooks.before);
+    over(&mut base.hooks.after, child.hooks.after);
+    over(&mut base.hooks.failed, child.hooks.failed);
+    for name in child.given {
+        if !base.given.contains(&name) {
+            base.given.push(name);
+        }
     }
-    loaded.readable = true;
-    let text = sources.get(source).text.clone();
-    let arena = Bump::new();
-    let Some(root) = yaml::read(&arena, source, &text, report) else {
-        return loaded;
-    };
-    let choice = choose(options.dialect, main, source, &text, root, report);
-    let how = dialect::Options {
-        deliberate: choice.is_deliberate(),
-        raw: options.raw,
-    };
-    loaded
-        .program
-        .units
-        .extend(dialect::lower(root, source, choice.dialect, how, report));
-    loaded.choice = Some(choice);
-    loaded
+    Unit {
+        source: child.source,
+        name: child.name,
+        dialect: child.dialect,
+        reserved: child.reserved,
+        limits: if parent.has_limits {
+            child.limits
+        } else {
+            base.limits
+        },
+        ..base
+    }
+}
+
+fn missing(name: &str, span: Span) -> Diagnostic {
+    Diagnostic::new(
+        &codes::MISSING_RECIPE,
+        span,
+        format!("there is no recipe `{name}`"),
+    )
+    .help("check the name; recipes are looked for beside this file and in `-R` directories")
 }
 
 fn unreadable(path: &str, source: SourceId, error: ReadError) -> Diagnostic {

@@ -18,6 +18,9 @@ pub enum ReadError {
 pub trait World {
     /// The bytes of a file, by the name the user gave.
     fn read(&self, path: &str) -> Result<Vec<u8>, ReadError>;
+
+    /// Where the recipe is that the file `from` calls or extends by this name.
+    fn find_recipe(&self, name: &str, from: &str) -> Option<String>;
 }
 
 /// A world of texts that are given by name, for tests and for standard input.
@@ -40,5 +43,25 @@ impl World for Texts {
         found
             .map(|(_, text)| text.clone())
             .ok_or(ReadError::NotFound)
+    }
+
+    fn find_recipe(&self, name: &str, from: &str) -> Option<String> {
+        let directory = from.rsplit_once('/').map_or("", |(directory, _)| directory);
+        let beside = |file: String| match directory {
+            "" => file,
+            directory => format!("{directory}/{file}"),
+        };
+        candidates(name)
+            .into_iter()
+            .flat_map(|file| [beside(file.clone()), file])
+            .find(|path| self.texts.iter().any(|(known, _)| known == path))
+    }
+}
+
+/// The file names that a recipe of this name may have, best first.
+pub fn candidates(name: &str) -> Vec<String> {
+    match name.ends_with(".yaml") || name.ends_with(".yml") {
+        true => vec![name.to_string()],
+        false => vec![format!("{name}.yaml"), format!("{name}.yml")],
     }
 }

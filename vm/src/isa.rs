@@ -303,8 +303,21 @@ macro_rules! instructions {
 
         impl Instr {
             /// The line of the list that describes this instruction.
+            #[inline]
             pub fn info(&self) -> &'static Info {
-                match self { $(Instr::$variant { .. } => &INSTRUCTIONS[Line::$variant as usize]),* }
+                &INSTRUCTIONS[self.line()]
+            }
+
+            /// The position of that line in the list.
+            #[inline]
+            pub fn line(&self) -> usize {
+                match self { $(Instr::$variant { .. } => Line::$variant as usize),* }
+            }
+
+            /// What that line charges.
+            #[inline]
+            pub fn fuel(&self) -> u32 {
+                match self { $(Instr::$variant { .. } => $fuel),* }
             }
 
             /// The operands in their generic form, in the order of the list.
@@ -316,6 +329,17 @@ macro_rules! instructions {
                         let (mut all, mut count) = ([none; 3], 0);
                         $(all[count] = Operand { role: role!($role), value: $field as u32 }; count += 1;)*
                         (all, count)
+                    })*
+                }
+            }
+
+            /// The values of the operands alone; their roles are in the line.
+            #[inline]
+            pub fn values(&self) -> [u32; 3] {
+                match *self {
+                    $(Instr::$variant { $($field),* } => {
+                        let all = [$($field as u32,)* 0, 0, 0];
+                        [all[0], all[1], all[2]]
                     })*
                 }
             }
@@ -354,6 +378,7 @@ macro_rules! instructions {
 
             /// The instruction that a word of a plan file means; none if [`Instr::to_word`] does
             /// not write this word.
+            #[inline]
             pub fn from_word(word: u64) -> Option<Instr> {
                 match word as u8 {
                     $($byte => {

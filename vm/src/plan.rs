@@ -171,6 +171,15 @@ step_kinds! {
     4 Tool "tool";
     5 Loop "loop";
     6 Stage "stage";
+    7 Group "group";
+}
+
+impl StepKind {
+    /// Whether it only holds other steps together: its record is not the user's, and what is in
+    /// it counts as standing where it stands.
+    pub fn is_hidden(self) -> bool {
+        matches!(self, StepKind::Stage | StepKind::Group)
+    }
 }
 
 /// One step of a recipe, as the user knows it.

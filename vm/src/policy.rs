@@ -47,6 +47,9 @@ fn is_no_data(value: &Value) -> bool {
 /// Compares two lists or two maps item by item. It keeps its own stack, so that no nesting
 /// is too deep for it; `leaf` decides about everything that is not such a pair.
 fn eq_nested(first: &Value, second: &Value, leaf: fn(&Value, &Value) -> bool) -> bool {
+    if !matches!(first, Value::List(_) | Value::Map(_)) {
+        return leaf(first, second);
+    }
     let mut pairs = vec![(first, second)];
     while let Some((a, b)) = pairs.pop() {
         match (a, b) {

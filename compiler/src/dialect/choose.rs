@@ -25,6 +25,8 @@ pub enum Reason {
     Comment(Span),
     /// Something in the file is written only in this dialect.
     Evidence(Span, &'static str),
+    /// Its caller is written in it.
+    Caller,
     /// The file is kept where this dialect's recipes are kept.
     Directory,
     /// Nothing speaks for any.
@@ -70,6 +72,7 @@ struct Sign {
 
 pub fn choose(
     pinned: Option<&'static Dialect>,
+    caller: Option<&'static Dialect>,
     path: &str,
     source: SourceId,
     text: &str,
@@ -94,12 +97,16 @@ pub fn choose(
         let kept = AMPLIHACK_DIRECTORIES
             .iter()
             .any(|directory| path.contains(directory));
-        return match kept {
-            true => Choice {
+        return match (kept, caller) {
+            (true, _) => Choice {
                 dialect: &AMPLIHACK,
                 reason: Reason::Directory,
             },
-            false => Choice {
+            (false, Some(dialect)) => Choice {
+                dialect,
+                reason: Reason::Caller,
+            },
+            (false, None) => Choice {
                 dialect: ALL[0],
                 reason: Reason::Default,
             },

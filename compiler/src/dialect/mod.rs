@@ -13,7 +13,7 @@ mod recipe;
 mod step;
 mod text;
 
-pub use recipe::{Options, lower, lower_expression};
+pub use recipe::{Lowered, Options, Parent, lower, lower_expression};
 
 use crate::doc::Schema;
 use crate::expr::BareWords;
@@ -51,6 +51,8 @@ pub struct Dialect {
     /// What scripts find in their environment.
     pub exports: Exports,
     pub limits: RunLimits,
+    /// Does a sub-recipe see all variables of its caller, and give all of its own back?
+    pub shares_variables: bool,
 }
 
 /// All dialects of recipes, the default first.

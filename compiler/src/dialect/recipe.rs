@@ -5,11 +5,15 @@ use super::fields::{RECIPE, STAGE};
 use super::literal::literal;
 use super::text::Lower;
 use crate::codes;
-use crate::diagnostic::{Diagnostic, Fix, Report};
-use crate::doc::fields::{Fields, name_span};
+use crate::diagnostic::{Diagnostic, Fix, Report, nearest};
+use crate::doc::fields::{Fields, name_span, text_of};
 use crate::doc::{Node as Doc, Text as Written};
-use crate::ir::{Expr, ExprKind, Guard, Input, Literal, RunLimits, Step, Unit, visit};
+use crate::ir::{
+    Action, Approve, Attempts, Expr, ExprKind, Guard, Hooks, Input, Literal, Missing, Node,
+    OnFailure, RunLimits, SESSION, Step, Store, Text, Unit, visit,
+};
 use crate::source::{SourceId, Span};
+use rrc_vm::plan::StepKind;
 use rustc_hash::FxHashMap;
 
 /// More steps than this are refused: nobody wrote them, and every table grows with them.
@@ -30,7 +34,7 @@ pub fn lower(
     dialect: &'static Dialect,
     options: Options,
     report: &mut Report,
-) -> Option<Unit> {
+) -> Option<Lowered> {
     let fields = Fields::new(&RECIPE, node, dialect.schema, report);
     if !fields.is_map() {
         return None;
@@ -40,6 +44,7 @@ pub fn lower(
         report,
         raw: options.raw,
         facts: Vec::new(),
+        given: Vec::new(),
     };
     let name = lower.header(&fields, options);
     if lower.report_choice(&fields) == Some("raw") {
@@ -48,18 +53,46 @@ pub fn lower(
     lower.facts(&fields, &name);
     let inputs = lower.inputs(&fields);
     let limits = lower.limits(&fields);
-    let steps = lower.all_steps(&fields);
+    let hooks = lower.hooks(&fields);
+    let mut steps = lower.validations(&fields);
+    steps.extend(lower.all_steps(&fields));
     lower.unique_ids(&steps);
+    let extends = fields.text("extends", lower.report);
+    let parent = extends.map(|name| Parent {
+        name: name.text().to_string(),
+        span: name.inner(),
+        has_limits: fields.has("recursion"),
+    });
+    let mut given = lower.given;
+    if dialect.reserved.contains(&SESSION) {
+        given.push(SESSION);
+    }
     let unit = Unit {
         source,
         name,
         dialect: dialect.name,
         inputs,
         reserved: dialect.reserved,
+        given,
         limits,
+        exports: dialect.exports,
+        hooks,
         steps,
     };
-    Some(unit)
+    Some(Lowered { unit, parent })
+}
+
+/// A unit, and the recipe it extends, which is yet to be read.
+pub struct Lowered {
+    pub unit: Unit,
+    pub parent: Option<Parent>,
+}
+
+pub struct Parent {
+    pub name: String,
+    pub span: Span,
+    /// Whether the child says its own limits.
+    pub has_limits: bool,
 }
 
 /// One condition over variables that are given from outside, and a unit for it to stand in.
@@ -76,6 +109,7 @@ pub fn lower_expression(
         report,
         raw: false,
         facts: Vec::new(),
+        given: Vec::new(),
     };
     let written = Written::plain(text, Span::new(source, 0, text.len()));
     let Guard { expr, truth } = lower.condition(written)?;
@@ -100,7 +134,10 @@ pub fn lower_expression(
         dialect: dialect.name,
         inputs: names.iter().map(given).collect(),
         reserved: &[],
+        given: Vec::new(),
         limits: dialect.limits,
+        exports: dialect.exports,
+        hooks: Hooks::default(),
         steps: Vec::new(),
     };
     Some((unit, expr))
@@ -206,6 +243,69 @@ impl Lower<'_> {
         limits
     }
 
+    fn hooks(&mut self, fields: &Fields<'_>) -> Hooks {
+        let Some(hooks) = fields.nested("hooks", self.report) else {
+            return Hooks::default();
+        };
+        let mut script = |name| {
+            let text = hooks.text(name, self.report)?;
+            Some(self.script(text))
+        };
+        Hooks {
+            before: script("pre_step"),
+            after: script("post_step"),
+            failed: script("on_error"),
+        }
+    }
+
+    /// Rules about variables are checked by steps that nobody sees, before the first one.
+    fn validations(&mut self, fields: &Fields<'_>) -> Vec<Step> {
+        let mut steps = Vec::new();
+        let rules = ["nonempty", "git_repo", "path", "optional"];
+        for entry in fields
+            .map("context_validation", self.report)
+            .unwrap_or_default()
+        {
+            let Some(name) = entry.name() else { continue };
+            let what = format!("the rule of `{name}`");
+            let rule = text_of(&what, entry.value, self.dialect.schema, self.report);
+            let Some(rule) = rule else { continue };
+            if !rules.contains(&rule.text()) {
+                let message = format!("there is no rule `{}`", rule.text());
+                let finding = Diagnostic::new(&codes::BAD_VALUE, rule.inner(), message);
+                self.report.add(match nearest(rule.text(), rules) {
+                    Some(near) => finding.help(format!("write `{near}`")).fix(Fix::safe(
+                        format!("write `{near}`"),
+                        rule.inner(),
+                        near,
+                    )),
+                    None => finding.help(format!("write one of: {}", rules.join(", "))),
+                });
+                continue;
+            }
+            if rule.text() == "optional" {
+                continue;
+            }
+            let span = name_span(entry.key);
+            // Being there at all is part of the rule, so reading it is never a failure.
+            let kind = ExprKind::Var {
+                name: name.to_string(),
+                missing: Missing::Null,
+            };
+            let action = Action::Validate {
+                name: name.to_string(),
+                rule: rule.text().to_string(),
+                value: Expr { span, kind },
+            };
+            let step = hidden(format!("validate {name}"), span, StepKind::Group);
+            steps.push(Step {
+                node: Node::Act(Box::new(action)),
+                ..step
+            });
+        }
+        steps
+    }
+
     fn all_steps(&mut self, fields: &Fields<'_>) -> Vec<Step> {
         let both = fields.has("steps") && fields.has("stages");
         if both {
@@ -254,7 +354,49 @@ impl Lower<'_> {
             );
             return Vec::new();
         }
-        items.iter().filter_map(|item| self.step(*item)).collect()
+        let mut steps = Vec::new();
+        for (index, item) in items.iter().enumerate() {
+            self.step_fact(*item, index);
+            let group = item.get("parallel_group").and_then(|group| group.text());
+            let Some(step) = self.step(*item) else {
+                continue;
+            };
+            match group {
+                Some(group) => join_group(&mut steps, group.text(), group.inner(), step),
+                None => steps.push(step),
+            }
+        }
+        steps
+    }
+
+    /// Which step it is, for texts that ask.
+    fn step_fact(&mut self, item: Doc<'_>, index: usize) {
+        if !self.dialect.reserved.contains(&"step") {
+            return;
+        }
+        let id = item
+            .get("id")
+            .and_then(|id| id.text())
+            .map_or("", |id| id.text());
+        let mut fact = vec![
+            ("id".to_string(), Literal::Text(id.to_string())),
+            ("index".to_string(), Literal::Int(index as i64)),
+        ];
+        let stage = self.facts.iter().find(|(name, _)| *name == "stage");
+        if let Some((_, Literal::Map(stage))) = stage {
+            fact.extend(
+                stage
+                    .iter()
+                    .filter(|(name, _)| name == "name")
+                    .map(|(_, name)| ("stage".to_string(), name.clone())),
+            );
+        }
+        self.fact("step", Literal::Map(fact));
+    }
+
+    fn fact(&mut self, name: &'static str, fact: Literal) {
+        self.facts.retain(|(known, _)| *known != name);
+        self.facts.push((name, fact));
     }
 
     fn stages(&mut self, stages: &[Doc<'_>], recipe: &Fields<'_>) -> Vec<Step> {
@@ -267,7 +409,7 @@ impl Lower<'_> {
                     .help("a recipe needs at least one stage with a step"),
             );
         }
-        for stage in stages {
+        for (index, stage) in stages.iter().enumerate() {
             let fields = Fields::new(&STAGE, *stage, self.dialect.schema, self.report);
             if !fields.is_map() {
                 continue;
@@ -284,30 +426,37 @@ impl Lower<'_> {
                     }
                 }
             }
-            if let Some(approval) = fields.nested("approval", self.report) {
-                self.approval(&approval);
+            let name = fields.node("name").and_then(|name| name.text());
+            let name = name.map_or("", |name| name.text());
+            if self.dialect.reserved.contains(&"stage") {
+                let fact = vec![
+                    ("name".to_string(), Literal::Text(name.to_string())),
+                    ("index".to_string(), Literal::Int(index as i64)),
+                ];
+                self.fact("stage", Literal::Map(fact));
             }
             fields.require("steps", self.report);
             if let Some(items) = fields.list("steps", self.report) {
                 let span = fields.key_span("steps").unwrap_or_else(|| fields.head());
                 all.extend(self.steps(items, span));
             }
+            if let Some(approval) = fields.nested("approval", self.report) {
+                all.extend(self.approval(&approval, name));
+            }
         }
         all
     }
 
-    fn approval(&mut self, approval: &Fields<'_>) {
+    /// The gate after a stage, if there is one.
+    fn approval(&mut self, approval: &Fields<'_>, stage: &str) -> Option<Step> {
         let required = approval.boolean("required", self.report).unwrap_or(false);
         if required {
             approval.require("prompt", self.report);
         }
-        if let Some(prompt) = approval.text("prompt", self.report) {
-            self.text(prompt);
-        }
-        if approval
-            .number("timeout", self.report)
-            .is_some_and(|seconds| seconds < 0.0)
-        {
+        let prompt = approval.text("prompt", self.report);
+        let prompt = prompt.map(|prompt| self.text(prompt));
+        let seconds = approval.number("timeout", self.report).unwrap_or(0.0);
+        if seconds < 0.0 {
             let span = approval
                 .value_span("timeout")
                 .unwrap_or_else(|| approval.head());
@@ -316,7 +465,22 @@ impl Lower<'_> {
                     .help("write seconds; 0 waits for ever"),
             );
         }
-        approval.choice("default", self.report);
+        let default = approval.choice("default", self.report);
+        if !required {
+            return None;
+        }
+        let span = approval.head();
+        let action = Action::Approve(Approve {
+            stage: stage.to_string(),
+            prompt: prompt.unwrap_or_else(|| Text::literal(span, "")),
+            timeout_ms: (seconds > 0.0).then_some((seconds * 1000.0) as u64),
+            default_approve: default == Some("approve"),
+        });
+        let step = hidden(stage.to_string(), span, StepKind::Stage);
+        Some(Step {
+            node: Node::Act(Box::new(action)),
+            ..step
+        })
     }
 
     fn unique_ids(&mut self, steps: &[Step]) {
@@ -324,7 +488,7 @@ impl Lower<'_> {
         let mut again = Vec::new();
         for step in steps {
             visit::steps(step, &mut |step| {
-                if step.id.is_empty() {
+                if step.id.is_empty() || step.kind.is_hidden() {
                     return;
                 }
                 match seen.get(step.id.as_str()) {
@@ -341,6 +505,42 @@ impl Lower<'_> {
             .into_iter()
             .for_each(|finding| self.report.add(finding));
     }
+}
+
+/// A step that the user did not write as one.
+fn hidden(id: String, span: Span, kind: StepKind) -> Step {
+    Step {
+        id,
+        span,
+        kind,
+        guard: None,
+        attempts: Attempts::ONCE,
+        deadline: None,
+        on_failure: OnFailure::Stop,
+        store: Store::AsIs,
+        bind: Vec::new(),
+        node: Node::Seq(Vec::new()),
+    }
+}
+
+/// Neighbours of one group run side by side.
+fn join_group(steps: &mut Vec<Step>, name: &str, span: Span, step: Step) {
+    if let Some(last) = steps.last_mut()
+        && last.kind == StepKind::Group
+        && last.id == name
+        && let Node::Par { branches, .. } = &mut last.node
+    {
+        branches.push(step);
+        return;
+    }
+    let group = hidden(name.to_string(), span, StepKind::Group);
+    steps.push(Step {
+        node: Node::Par {
+            branches: vec![step],
+            width: None,
+        },
+        ..group
+    });
 }
 
 fn duplicate(what: &str, name: &str, span: Span, first: Span) -> Diagnostic {

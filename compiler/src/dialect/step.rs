@@ -11,8 +11,9 @@ use crate::diagnostic::{Diagnostic, Fix};
 use crate::doc::fields::{Fields, name_span, text_of, wrong_type};
 use crate::doc::{Kind, Node as Doc, Plain, resolve};
 use crate::ir::{
-    Action, Agent, Attempts, Bind, Call, Each, Exec, Expr, ExprKind, Growth, Guard, Literal, Node,
-    OnFailure, Read, Step, Store, Text, While,
+    Action, Agent, Attempts, Bind, Call, Compare, EXCLUDE_TAGS, Each, Equality, Exec, Expr,
+    ExprKind, Growth, Guard, INCLUDE_TAGS, Literal, Missing, Node, OnFailure, Read, Step, Store,
+    Text, Truth, While,
 };
 use crate::source::Span;
 use rrc_vm::plan::StepKind;
@@ -45,8 +46,12 @@ impl Lower<'_> {
         let guard = fields
             .text("condition", self.report)
             .and_then(|text| self.condition(text));
+        let guard = self.tagged(&fields, guard);
         let on_failure = self.on_failure(&fields);
-        let store = self.store(&fields);
+        let store = match kind {
+            Some("recipe") => Store::AsIs,
+            _ => self.store(&fields),
+        };
         let binds = self.binds(&fields, &id, span, kind);
         let (work, step_kind) = match (compound, kind) {
             (true, _) => (Some(self.body_steps(&fields)), StepKind::Loop),
@@ -224,7 +229,13 @@ impl Lower<'_> {
                 context.push((name.to_string(), self.given(entry.value)));
             }
         }
-        Some(Node::Act(Box::new(Action::Call(Call { recipe, context }))))
+        Some(Node::Act(Box::new(Action::Call(Call {
+            recipe,
+            context,
+            inherits: self.dialect.shares_variables,
+            spreads: self.dialect.shares_variables,
+            target: None,
+        }))))
     }
 
     /// A value that is given to a recipe, with holes at any depth.
@@ -253,6 +264,86 @@ impl Lower<'_> {
             }
             _ => literal(node, self.dialect.schema, self.report).expr(node.span),
         }
+    }
+
+    /// Tags are asked before the condition: a step that is left out by them reads nothing.
+    fn tagged(&mut self, fields: &Fields<'_>, guard: Option<Guard>) -> Option<Guard> {
+        let tags = fields.list("when_tags", self.report).unwrap_or_default();
+        let mut names = Vec::new();
+        for tag in tags {
+            names.extend(text_of("a tag", *tag, self.dialect.schema, self.report));
+        }
+        let Some(span) = names.first().map(|name| name.whole()) else {
+            return guard;
+        };
+        for given in [INCLUDE_TAGS, EXCLUDE_TAGS] {
+            if !self.given.contains(&given) {
+                self.given.push(given);
+            }
+        }
+        let truth = Truth::Emptiness;
+        let expr = |kind| Expr { span, kind };
+        let list = |name: &str| {
+            Box::new(expr(ExprKind::Var {
+                name: name.to_string(),
+                missing: Missing::Null,
+            }))
+        };
+        let any = |of: &str| {
+            names
+                .iter()
+                .map(|name| {
+                    expr(ExprKind::Compare {
+                        op: Compare::In,
+                        equality: Equality::ByType,
+                        left: Box::new(Literal::Text(name.text().to_string()).expr(span)),
+                        right: list(of),
+                    })
+                })
+                .reduce(|left, right| {
+                    expr(ExprKind::Or {
+                        left: Box::new(left),
+                        right: Box::new(right),
+                        truth,
+                    })
+                })
+                .map(Box::new)
+        };
+        let (Some(excluded), Some(included)) = (any(EXCLUDE_TAGS), any(INCLUDE_TAGS)) else {
+            return guard;
+        };
+        let not = |of| Box::new(expr(ExprKind::Not { of, truth }));
+        let all = not(list(INCLUDE_TAGS));
+        let wanted = Box::new(expr(ExprKind::Or {
+            left: all,
+            right: included,
+            truth,
+        }));
+        let tags = expr(ExprKind::And {
+            left: not(excluded),
+            right: wanted,
+            truth,
+        });
+        Some(match guard {
+            None => Guard { expr: tags, truth },
+            // The condition keeps its own idea of what is true.
+            Some(guard) => {
+                let of = Box::new(guard.expr);
+                let right = Box::new(expr(ExprKind::Truth {
+                    of,
+                    truth: guard.truth,
+                }));
+                let both = ExprKind::And {
+                    left: Box::new(tags),
+                    right,
+                    truth,
+                };
+                Guard {
+                    expr: expr(both),
+                    truth,
+                }
+            }
+        })
     }
 
     fn optional_text(&mut self, fields: &Fields<'_>, name: &str) -> Option<Text> {

@@ -25,6 +25,8 @@ pub struct Lower<'r> {
     pub raw: bool,
     /// What names mean that stand for facts about the recipe.
     pub facts: Vec<(&'static str, Literal)>,
+    /// What the recipe reads that only the runner can give.
+    pub given: Vec<&'static str>,
 }
 
 impl Lower<'_> {

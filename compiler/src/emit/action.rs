@@ -5,24 +5,25 @@
 
 use super::Emitter;
 use super::builder::{Label, Tables, Writer};
-use super::expr::{self, Operand, SCOPE};
+use super::expr::{self, DEPTH, Operand, SCOPE};
 use crate::ir::{
-    Action, Agent, Exec, Exports, Expr, ExprKind, Literal, Script, ScriptPart, Text, VarForm,
+    Action, Agent, Call, Exec, Exports, Expr, ExprKind, HOOK_NAMES, Literal, Script, ScriptPart,
+    Step, Text, VarForm,
 };
-use rrc_vm::isa::Instr;
-use rrc_vm::plan::{HostCall, HostKind, NeedKind};
+use rrc_vm::isa::{Instr, Kind, Status};
+use rrc_vm::plan::{HostCall, HostKind, NeedKind, StepKind};
 
 /// The arguments of one call, as far as they have been worked out.
-struct Call {
+struct Arguments {
     kind: HostKind,
     fixed: Vec<(String, Literal)>,
     /// The number of the parameter, and the local that holds it.
     open: Vec<(usize, u8)>,
 }
 
-impl Call {
-    fn new(kind: HostKind) -> Call {
-        Call {
+impl Arguments {
+    fn new(kind: HostKind) -> Arguments {
+        Arguments {
             kind,
             fixed: Vec::new(),
             open: Vec::new(),
@@ -82,15 +83,30 @@ impl Emitter<'_> {
         match action {
             Action::Exec(exec) => self.exec(w, exec, deadline, step, failed),
             Action::Agent(agent) => self.agent(w, agent, deadline, step, failed),
-            Action::Call(_) => {
-                // Refused before emission; a plan that reaches it says so and does nothing.
-                let message = self
-                    .tables
-                    .text("this version of rrc cannot run sub-recipes");
-                w.push(Instr::Fail { message });
+            Action::Call(call) => return self.recipe(w, call, step, failed),
+            Action::Approve(approve) => {
+                let mut call = Arguments::new(HostKind::Approve);
+                call.fix("stage", Literal::Text(approve.stage.clone()));
+                self.text(w, &mut call, "prompt", &approve.prompt, failed);
+                if let Some(ms) = approve.timeout_ms {
+                    call.fix(
+                        "timeout_ms",
+                        Literal::Int(i64::try_from(ms).unwrap_or(i64::MAX)),
+                    );
+                }
+                call.fix("default", Literal::Bool(approve.default_approve));
+                self.tables.need(NeedKind::Approval, &approve.stage, step);
+                call.ask(w, &mut self.tables, step);
+            }
+            Action::Validate { name, rule, value } => {
+                let mut call = Arguments::new(HostKind::Validate);
+                call.fix("name", Literal::Text(name.clone()));
+                call.fix("rule", Literal::Text(rule.clone()));
+                self.value(w, &mut call, "value", value, failed);
+                call.ask(w, &mut self.tables, step);
             }
             Action::Sleep { ms } => {
-                let mut call = Call::new(HostKind::Sleep);
+                let mut call = Arguments::new(HostKind::Sleep);
                 self.value(w, &mut call, "ms", ms, failed);
                 call.ask(w, &mut self.tables, step);
             }
@@ -106,7 +122,7 @@ impl Emitter<'_> {
         step: u32,
         failed: Label,
     ) {
-        let mut call = Call::new(HostKind::Exec);
+        let mut call = Arguments::new(HostKind::Exec);
         self.text(w, &mut call, "shell", &exec.shell, failed);
         if let Some(shell) = exec.shell.as_literal() {
             self.tables.need(NeedKind::Shell, shell, step);
@@ -145,7 +161,7 @@ impl Emitter<'_> {
         step: u32,
         failed: Label,
     ) {
-        let mut call = Call::new(HostKind::Agent);
+        let mut call = Arguments::new(HostKind::Agent);
         for (param, text) in [
             ("agent", &agent.agent),
             ("mode", &agent.mode),
@@ -171,7 +187,14 @@ impl Emitter<'_> {
         call.ask(w, &mut self.tables, step);
     }
 
-    fn text(&mut self, w: &mut Writer, call: &mut Call, param: &str, text: &Text, failed: Label) {
+    fn text(
+        &mut self,
+        w: &mut Writer,
+        call: &mut Arguments,
+        param: &str,
+        text: &Text,
+        failed: Label,
+    ) {
         match text.as_literal() {
             Some(literal) => call.fix(param, Literal::Text(literal.to_string())),
             None => {
@@ -182,7 +205,14 @@ impl Emitter<'_> {
         }
     }
 
-    fn value(&mut self, w: &mut Writer, call: &mut Call, param: &str, expr: &Expr, failed: Label) {
+    fn value(
+        &mut self,
+        w: &mut Writer,
+        call: &mut Arguments,
+        param: &str,
+        expr: &Expr,
+        failed: Label,
+    ) {
         match &expr.kind {
             ExprKind::Literal(literal) => call.fix(param, literal.clone()),
             _ => {
@@ -193,7 +223,7 @@ impl Emitter<'_> {
         }
     }
 
-    fn env(&mut self, w: &mut Writer, call: &mut Call, env: &[(String, Text)], failed: Label) {
+    fn env(&mut self, w: &mut Writer, call: &mut Arguments, env: &[(String, Text)], failed: Label) {
         if env.is_empty() {
             return;
         }
@@ -217,7 +247,7 @@ impl Emitter<'_> {
         }
     }
 
-    fn script(&mut self, w: &mut Writer, call: &mut Call, script: &Script, failed: Label) {
+    fn script(&mut self, w: &mut Writer, call: &mut Arguments, script: &Script, failed: Label) {
         match script.parts.as_slice() {
             [] => call.fix("script", Literal::Text(String::new())),
             [ScriptPart::Source(source)] => call.fix("script", Literal::Text(source.clone())),
@@ -263,6 +293,221 @@ fn integer_or_empty(w: &mut Writer, failed: Label) {
     w.bind(empty);
     w.free(local);
 }
+
+impl Emitter<'_> {
+    /// Another recipe: its variables are made here, and what it leaves is taken apart here.
+    /// Stack before: the open step; after: the open step and a reply whose output is its value.
+    fn recipe(&mut self, w: &mut Writer, call: &Call, step: u32, failed: Label) {
+        let Some(target) = call.target else {
+            return self.late_recipe(w, call, step, failed);
+        };
+        let (depth, passed, child) = (w.local(), w.local(), w.local());
+        let allowed = w.label();
+        w.at(call.recipe.span);
+        w.push(Instr::Load { local: DEPTH });
+        self.int(w, u64::from(self.program.units[0].limits.depth));
+        w.push(Instr::Less {});
+        w.push(Instr::JumpIf { to: w.to(allowed) });
+        let limit = self.program.units[0].limits.depth;
+        let message = format!("recipes call each other deeper than the {limit} allowed");
+        w.push(Instr::Fail {
+            message: self.tables.text(&message),
+        });
+        w.push(Instr::Jump { to: w.to(failed) });
+        w.bind(allowed);
+        w.push(Instr::Load { local: DEPTH });
+        w.push(Instr::Int { value: 1 });
+        w.push(Instr::Add {});
+        w.push(Instr::IntOr { to: w.to(failed) });
+        w.push(Instr::Store { local: depth });
+
+        w.push(Instr::EmptyMap {});
+        w.push(Instr::Store { local: passed });
+        for (name, value) in &call.context {
+            expr::expr(w, &mut self.tables, value);
+            w.push(Instr::JumpFailed { to: w.to(failed) });
+            w.push(Instr::SetVar {
+                scope: passed,
+                name: self.tables.text(name),
+            });
+        }
+        let defaults = self.program.units[target].inputs.iter();
+        let defaults = defaults
+            .map(|input| (input.name.clone(), input.default.clone()))
+            .collect();
+        w.push(Instr::Const {
+            constant: self.tables.literal(&Literal::Map(defaults)),
+        });
+        w.push(Instr::MapOr { to: w.to(failed) });
+        // What is passed in does not come back: all variables, or those the call names.
+        if call.inherits {
+            w.push(Instr::Load { local: SCOPE });
+            w.push(Instr::Merge {});
+            w.push(Instr::Load { local: SCOPE });
+            w.push(Instr::Load { local: passed });
+            w.push(Instr::Merge {});
+            let over = w.local();
+            w.push(Instr::Store { local: over });
+            w.push(Instr::Load { local: passed });
+            w.push(Instr::Merge {});
+            w.push(Instr::Store { local: child });
+            w.push(Instr::Take { local: over });
+            w.push(Instr::Store { local: passed });
+            w.free(over);
+        } else {
+            w.push(Instr::Load { local: passed });
+            w.push(Instr::Merge {});
+            w.push(Instr::Store { local: child });
+            for name in self.given.clone() {
+                let name = self.tables.text(name);
+                for scope in [child, passed] {
+                    w.push(Instr::VarOrNull { scope: SCOPE, name });
+                    w.push(Instr::SetVar { scope, name });
+                }
+            }
+        }
+        w.push(Instr::Take { local: child });
+        w.push(Instr::Take { local: depth });
+        w.push(Instr::Call {
+            function: self.units[target],
+        });
+        w.push(Instr::Store { local: child });
+        w.push(Instr::JumpFailed { to: w.to(failed) });
+        w.push(Instr::Pop {});
+        if call.spreads {
+            w.push(Instr::Take { local: SCOPE });
+            w.push(Instr::Load { local: child });
+            w.push(Instr::Merge {});
+            w.push(Instr::Store { local: SCOPE });
+        }
+        let reply = w.local();
+        w.push(Instr::EmptyMap {});
+        w.push(Instr::Store { local: reply });
+        w.push(Instr::Take { local: child });
+        w.push(Instr::Take { local: passed });
+        w.push(Instr::Without {});
+        w.push(Instr::SetVar {
+            scope: reply,
+            name: self.tables.text("stdout"),
+        });
+        w.push(Instr::Take { local: reply });
+        for local in [depth, passed, child, reply] {
+            w.free(local);
+        }
+    }
+
+    /// A recipe whose name is known only when the step runs: whoever runs the plan finds it.
+    fn late_recipe(&mut self, w: &mut Writer, call: &Call, step: u32, failed: Label) {
+        let mut arguments = Arguments::new(HostKind::Recipe);
+        self.text(w, &mut arguments, "name", &call.recipe, failed);
+        w.push(Instr::EmptyMap {});
+        let context = arguments.open(w, "context");
+        for (name, value) in &call.context {
+            expr::expr(w, &mut self.tables, value);
+            w.push(Instr::JumpFailed { to: w.to(failed) });
+            w.push(Instr::SetVar {
+                scope: context,
+                name: self.tables.text(name),
+            });
+        }
+        w.push(Instr::Load { local: DEPTH });
+        arguments.open(w, "depth");
+        arguments.ask(w, &mut self.tables, step);
+        w.push(Instr::JumpFailed { to: w.to(failed) });
+    }
+
+    /// Runs a hook, if there is one for this moment. Stack: the same before and after.
+    pub fn hook(&mut self, w: &mut Writer, step: &Step, moment: Moment, failure: Option<u8>) {
+        let Some(function) = self.hooks[self.current][moment.index()] else {
+            return;
+        };
+        let status = match moment {
+            Moment::Before => "running",
+            Moment::After(status) => status.word(),
+            Moment::Failed => Status::Failed.word(),
+        };
+        let texts = [step.id.as_str(), status];
+        w.push(Instr::Load { local: SCOPE });
+        for (name, text) in HOOK_NAMES.iter().zip(texts) {
+            w.push(Instr::Text {
+                text: self.tables.text(text),
+            });
+            w.push(Instr::Put {
+                name: self.tables.text(name),
+            });
+        }
+        match failure {
+            Some(failure) => {
+                w.push(Instr::Load { local: failure });
+                w.push(Instr::FailureMap {});
+            }
+            None => w.push(Instr::EmptyMap {}),
+        }
+        w.push(Instr::Call { function });
+        w.push(Instr::Pop {});
+    }
+
+    pub fn has_hook(&self, moment: Moment) -> bool {
+        self.hooks[self.current][moment.index()].is_some()
+    }
+
+    /// A function that runs a hook: the variables, and what is known of a failure.
+    pub fn hook_function(&mut self, name: &str, script: &Script) -> u32 {
+        let text = self.tables.text(name);
+        let params = [Kind::Map, Kind::Map];
+        let function = self.code.declare(text, &params, &[Kind::Any]);
+        let mut w = Writer::new(params.len() as u8);
+        let wrong = w.label();
+        let error = self.tables.text(HOOK_NAMES[2]);
+        // What went wrong, as one more variable; nothing, when nothing did.
+        w.push(Instr::VarOrNull {
+            scope: 1,
+            name: self.tables.text("message"),
+        });
+        w.push(Instr::SetVar {
+            scope: SCOPE,
+            name: error,
+        });
+        let mut call = Arguments::new(HostKind::Hook);
+        call.fix("event", Literal::Text(name.to_string()));
+        call.fix("timeout_ms", Literal::Int(HOOK_TIMEOUT_MS));
+        self.script(&mut w, &mut call, script, wrong);
+        if self.program.units[self.current].exports == Exports::Everything {
+            w.push(Instr::Load { local: SCOPE });
+            w.push(Instr::Exports {});
+            call.open(&mut w, "ambient");
+        }
+        // A call belongs to a step; a hook belongs to whichever step it runs for.
+        let step = self.tables.step(name, StepKind::Bash, script.span);
+        call.ask(&mut w, &mut self.tables, step);
+        w.push(Instr::Return {});
+        w.bind(wrong);
+        w.push(Instr::Return {});
+        self.finished.push((function, w));
+        function
+    }
+}
+
+/// When a hook runs.
+#[derive(Clone, Copy)]
+pub enum Moment {
+    Before,
+    After(Status),
+    Failed,
+}
+
+impl Moment {
+    fn index(self) -> usize {
+        match self {
+            Moment::Before => 0,
+            Moment::After(_) => 1,
+            Moment::Failed => 2,
+        }
+    }
+}
+
+/// Milliseconds that a hook may take.
+const HOOK_TIMEOUT_MS: i64 = 30_000;
 
 impl Operand for ScriptPart {
     fn emit(&self, w: &mut Writer, tables: &mut Tables) {

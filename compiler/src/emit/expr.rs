@@ -6,6 +6,8 @@ use rrc_vm::isa::{Builtin, Instr};
 
 /// Where the variables are: the local that every function has them in.
 pub const SCOPE: u8 = 0;
+/// How deep recipes have called each other: the local that every function has it in.
+pub const DEPTH: u8 = 1;
 
 pub fn expr(writer: &mut Writer, tables: &mut Tables, expr: &Expr) {
     writer.at(expr.span);

@@ -2,9 +2,9 @@
 
 use super::Emitter;
 use super::builder::{Label, Writer};
-use super::expr::{self, SCOPE, truth_of};
+use super::expr::{self, DEPTH, SCOPE, truth_of};
 use super::step::{Exits, Opening};
-use crate::ir::{Bind, Each, Guard, Node, Step, While};
+use crate::ir::{Action, Bind, Call, Each, Guard, Node, Program, Step, While};
 use rrc_vm::isa::{Instr, Kind, Status};
 
 impl Emitter<'_> {
@@ -125,16 +125,20 @@ impl Emitter<'_> {
     /// Each iteration is a task with variables of its own; all of them end before the loop does.
     fn each_at_once(&mut self, w: &mut Writer, each: &Each, width: u32, run: Run, failed: Label) {
         let name = format!("{}[]", each.body.id);
-        let body = self.task(&name, &[Kind::Map, Kind::Int], |emitter, w, exits| {
-            let value = w.local();
-            let opening = Opening::Iteration {
-                number: 1,
-                step: run.number,
-            };
-            emitter.step(w, &each.body, opening, Some(value), exits);
-            w.push(Instr::Take { local: value });
-            w.push(Instr::Return {});
-        });
+        let body = self.task(
+            &name,
+            &[Kind::Map, Kind::Int, Kind::Int],
+            |emitter, w, exits| {
+                let value = w.local();
+                let opening = Opening::Iteration {
+                    number: 2,
+                    step: run.number,
+                };
+                emitter.step(w, &each.body, opening, Some(value), exits);
+                w.push(Instr::Take { local: value });
+                w.push(Instr::Return {});
+            },
+        );
         let item = self.tables.text(&each.item);
         let (again, start, all_started) = (w.label(), w.label(), w.label());
         let held = w.local();
@@ -158,6 +162,7 @@ impl Emitter<'_> {
         w.push(Instr::Load { local: SCOPE });
         w.push(Instr::Take { local: held });
         w.push(Instr::Put { name: item });
+        w.push(Instr::Load { local: DEPTH });
         w.push(Instr::Load { local: run.at });
         w.push(Instr::Fork { function: body });
         w.push(Instr::Jump { to: w.to(again) });
@@ -300,8 +305,8 @@ impl Emitter<'_> {
     pub fn par(&mut self, w: &mut Writer, branches: &[Step], width: Option<u32>, failed: Label) {
         w.push(Instr::Tasks {});
         for branch in branches {
-            let bound = bound_names(branch);
-            let function = self.task(&branch.id, &[Kind::Map], |emitter, w, exits| {
+            let bound = self.bound_names(branch);
+            let function = self.task(&branch.id, &[Kind::Map, Kind::Int], |emitter, w, exits| {
                 emitter.step(w, branch, Opening::Step, None, exits);
                 w.push(Instr::EmptyMap {});
                 for name in &bound {
@@ -319,6 +324,7 @@ impl Emitter<'_> {
                 w.push(Instr::WaitBelow {});
             }
             w.push(Instr::Load { local: SCOPE });
+            w.push(Instr::Load { local: DEPTH });
             w.push(Instr::Fork { function });
         }
         let first = FirstFailure::new(w);
@@ -500,39 +506,76 @@ impl FirstFailure {
     }
 }
 
-/// The variables that a step and the steps in it may set.
-fn bound_names(step: &Step) -> Vec<String> {
-    fn add(step: &Step, names: &mut Vec<String>) {
-        let mut bind = |bind: &Bind| {
-            if !names.contains(&bind.name) {
-                names.push(bind.name.clone());
-            }
+impl Emitter<'_> {
+    /// The variables that a step and the steps in it may set.
+    fn bound_names(&self, step: &Step) -> Vec<String> {
+        let mut names = Names {
+            program: self.program,
+            names: Vec::new(),
+            seen: Vec::new(),
         };
-        step.bind.iter().for_each(&mut bind);
+        names.step(step);
+        names.names
+    }
+}
+
+struct Names<'a> {
+    program: &'a Program,
+    names: Vec<String>,
+    /// Units that have been looked at.
+    seen: Vec<usize>,
+}
+
+impl Names<'_> {
+    fn add(&mut self, name: &str) {
+        if !self.names.iter().any(|known| known == name) {
+            self.names.push(name.to_string());
+        }
+    }
+
+    fn step(&mut self, step: &Step) {
+        step.bind.iter().for_each(|bind| self.add(&bind.name));
         match &step.node {
             Node::Seq(steps)
             | Node::Par {
                 branches: steps, ..
             } => {
-                steps.iter().for_each(|step| add(step, names));
+                steps.iter().for_each(|step| self.step(step));
             }
             Node::Each(each) => {
-                each.collect.iter().chain(&each.last).for_each(&mut bind);
+                each.collect
+                    .iter()
+                    .chain(&each.last)
+                    .for_each(|bind| self.add(&bind.name));
                 if each.width.is_none() {
-                    add(&each.body, names);
+                    self.step(&each.body);
                 }
             }
             Node::While(body) => {
-                body.collect
+                body.collect.iter().for_each(|bind| self.add(&bind.name));
+                body.update
                     .iter()
-                    .chain(body.update.iter().map(|(b, _)| b))
-                    .for_each(&mut bind);
-                add(&body.body, names);
+                    .for_each(|(bind, _)| self.add(&bind.name));
+                self.step(&body.body);
             }
-            Node::Act(_) => {}
+            Node::Act(action) => {
+                if let Action::Call(call) = &**action
+                    && call.spreads
+                {
+                    self.call(call);
+                }
+            }
         }
     }
-    let mut names = Vec::new();
-    add(step, &mut names);
-    names
+
+    fn call(&mut self, call: &Call) {
+        call.context.iter().for_each(|(name, _)| self.add(name));
+        let Some(target) = call.target.filter(|target| !self.seen.contains(target)) else {
+            return;
+        };
+        self.seen.push(target);
+        let unit = &self.program.units[target];
+        unit.inputs.iter().for_each(|input| self.add(&input.name));
+        unit.steps.iter().for_each(|step| self.step(step));
+    }
 }

@@ -21,16 +21,21 @@ const FUEL: u64 = 20_000_000_000;
 /// Bytes that the values of a run may take.
 const MEMORY: u64 = 4 << 30;
 
-/// The variable that says which run this is.
-pub const SESSION: &str = "session";
-
 /// Writes the code of one program.
 struct Emitter<'a> {
     tables: Tables,
     code: Code,
     /// Functions that are written, in the order they were; the plan lays them out by number.
     finished: Vec<(u32, Writer)>,
-    unit: &'a Unit,
+    program: &'a Program,
+    /// The function of each unit.
+    units: Vec<u32>,
+    /// The functions of each unit's hooks: before a step, after it, when it failed.
+    hooks: Vec<[Option<u32>; 3]>,
+    /// The unit that is being written.
+    current: usize,
+    /// What only the runner can give, as far as any unit reads it.
+    given: Vec<&'static str>,
 }
 
 /// What a plan says about the files it was made from.
@@ -45,29 +50,28 @@ pub fn emit(program: &Program, origins: &[Origin]) -> Plan {
         .units
         .first()
         .expect("a program has the unit that was asked for");
-    let mut emitter = Emitter::new(root);
+    let mut emitter = Emitter::new(program);
     let entry = emitter.tables.text(&root.name);
     emitter
         .code
         .declare(entry, &[Kind::Map], &[Kind::Any, Kind::Map]);
+    for unit in &program.units {
+        let name = emitter.tables.text(&unit.name);
+        let params = [Kind::Map, Kind::Int];
+        let function = emitter.code.declare(name, &params, &[Kind::Any, Kind::Map]);
+        emitter.units.push(function);
+    }
     let mut w = Writer::new(1);
-    let exits = Exits {
-        failed: w.label(),
-        ended: w.label(),
-    };
-    emitter.steps(&mut w, &root.steps, exits);
-    w.push(Instr::Null {});
     w.push(Instr::Take { local: expr::SCOPE });
-    w.push(Instr::Return {});
-    w.bind(exits.ended);
-    let partial = emitter.tables.text("partial");
-    w.push(Instr::Text { text: partial });
-    w.push(Instr::Take { local: expr::SCOPE });
-    w.push(Instr::Return {});
-    w.bind(exits.failed);
-    w.push(Instr::Take { local: expr::SCOPE });
+    w.push(Instr::Int { value: 0 });
+    w.push(Instr::Call {
+        function: emitter.units[0],
+    });
     w.push(Instr::Return {});
     emitter.finished.push((0, w));
+    for (number, unit) in program.units.iter().enumerate() {
+        emitter.unit(number, unit);
+    }
     let mut inputs: Vec<Input> = root
         .inputs
         .iter()
@@ -77,9 +81,9 @@ pub fn emit(program: &Program, origins: &[Origin]) -> Plan {
         })
         .collect();
     // What the runner knows and the recipe cannot: it has no default, so the runner gives it.
-    if root.reserved.contains(&SESSION) {
+    for name in emitter.given.clone() {
         inputs.push(Input {
-            name: emitter.tables.text(SESSION),
+            name: emitter.tables.text(name),
             default: None,
         });
     }
@@ -87,8 +91,10 @@ pub fn emit(program: &Program, origins: &[Origin]) -> Plan {
 }
 
 /// A plan that evaluates one expression over the variables it is given.
-pub fn emit_expression(root: &Unit, expression: &Expr) -> Plan {
-    let mut emitter = Emitter::new(root);
+pub fn emit_expression(root: Unit, expression: &Expr) -> Plan {
+    let program = Program { units: vec![root] };
+    let root = &program.units[0];
+    let mut emitter = Emitter::new(&program);
     let entry = emitter.tables.text(&root.name);
     emitter
         .code
@@ -125,13 +131,56 @@ pub fn origins(sources: &Sources, hash: impl Fn(&str) -> [u8; 32]) -> Vec<Origin
 }
 
 impl<'a> Emitter<'a> {
-    fn new(unit: &'a Unit) -> Emitter<'a> {
+    fn new(program: &'a Program) -> Emitter<'a> {
+        let mut given = Vec::new();
+        for name in program.units.iter().flat_map(|unit| &unit.given) {
+            if !given.contains(name) {
+                given.push(*name);
+            }
+        }
         Emitter {
             tables: Tables::default(),
             code: Code::default(),
             finished: Vec::new(),
-            unit,
+            program,
+            units: Vec::new(),
+            hooks: vec![[None; 3]; program.units.len()],
+            current: 0,
+            given,
         }
+    }
+
+    /// The function of a unit: the variables and the depth, to the outcome and the variables.
+    fn unit(&mut self, number: usize, unit: &Unit) {
+        self.current = number;
+        let hooks = [
+            ("pre_step", &unit.hooks.before),
+            ("post_step", &unit.hooks.after),
+            ("on_error", &unit.hooks.failed),
+        ];
+        for (index, (name, script)) in hooks.into_iter().enumerate() {
+            if let Some(script) = script {
+                self.hooks[number][index] = Some(self.hook_function(name, script));
+            }
+        }
+        let mut w = Writer::new(2);
+        let exits = Exits {
+            failed: w.label(),
+            ended: w.label(),
+        };
+        self.steps(&mut w, &unit.steps, exits);
+        w.push(Instr::Null {});
+        w.push(Instr::Take { local: expr::SCOPE });
+        w.push(Instr::Return {});
+        w.bind(exits.ended);
+        let partial = self.tables.text("partial");
+        w.push(Instr::Text { text: partial });
+        w.push(Instr::Take { local: expr::SCOPE });
+        w.push(Instr::Return {});
+        w.bind(exits.failed);
+        w.push(Instr::Take { local: expr::SCOPE });
+        w.push(Instr::Return {});
+        self.finished.push((self.units[number], w));
     }
 
     fn plan(mut self, inputs: Vec<Input>, origins: &[Origin]) -> Plan {
@@ -139,8 +188,8 @@ impl<'a> Emitter<'a> {
         for (function, writer) in std::mem::take(&mut self.finished) {
             writer.finish(function, &mut self.code);
         }
-        let name = self.tables.text(&self.unit.name);
-        let dialect = self.tables.text(self.unit.dialect);
+        let name = self.tables.text(&self.program.units[0].name);
+        let dialect = self.tables.text(self.program.units[0].dialect);
         let sources = origins
             .iter()
             .map(|origin| SourceInfo {
@@ -154,8 +203,8 @@ impl<'a> Emitter<'a> {
             limits: Limits {
                 fuel: FUEL,
                 memory: MEMORY,
-                steps: self.unit.limits.steps,
-                depth: self.unit.limits.depth,
+                steps: self.program.units[0].limits.steps,
+                depth: self.program.units[0].limits.depth,
             },
             texts: self.tables.finish_texts(),
             constants: self.tables.constants,

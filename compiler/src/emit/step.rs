@@ -4,6 +4,7 @@
 //! on top, at a label for failures, the failure. So every way out of a step is a jump.
 
 use super::Emitter;
+use super::action::Moment;
 use super::builder::{Label, Writer};
 use super::expr::{self, SCOPE, truth_of};
 use crate::ir::{Attempts, Bind, Growth, Guard, Literal, Node, OnFailure, Read, Step, Store};
@@ -60,25 +61,41 @@ impl Emitter<'_> {
         }
         w.at(step.span);
         self.open(w, opening, number);
-        if matches!(opening, Opening::Step) {
+        if matches!(opening, Opening::Step) && !step.kind.is_hidden() {
             w.push(Instr::CountStep {});
             w.push(Instr::JumpFailed { to: w.to(failed) });
             w.push(Instr::Pop {});
         }
+        let hooked = matches!(opening, Opening::Step) && !step.kind.is_hidden();
+        if hooked {
+            self.hook(w, step, Moment::Before, None);
+        }
         let degraded = w.label();
         self.attempts(w, step, number, value, failed, degraded, exits);
-        w.push(Instr::StepEnd {
-            status: Status::Completed as u8,
-        });
-        w.push(Instr::Jump { to: w.to(next) });
+        let mut ends = vec![(None, Status::Completed)];
         if step.store == Store::JsonOrDegrade && matches!(step.node, Node::Act(_)) {
-            w.bind(degraded);
+            ends.push((Some(degraded), Status::Degraded));
+        }
+        for (label, status) in ends {
+            if let Some(label) = label {
+                w.bind(label);
+            }
             w.push(Instr::StepEnd {
-                status: Status::Degraded as u8,
+                status: status as u8,
             });
+            if hooked {
+                self.hook(w, step, Moment::After(status), None);
+            }
             w.push(Instr::Jump { to: w.to(next) });
         }
         w.bind(failed);
+        if hooked && self.has_hook(Moment::Failed) {
+            let failure = w.local();
+            w.push(Instr::Store { local: failure });
+            self.hook(w, step, Moment::Failed, Some(failure));
+            w.push(Instr::Take { local: failure });
+            w.free(failure);
+        }
         self.failure(w, step, next, exits);
         w.bind(next);
     }
@@ -409,6 +426,7 @@ impl Emitter<'_> {
         if needs_value || checks {
             self.field(w, reply, "stdout", failed);
             match step.store {
+                Store::AsIs => self.bind_value(w, step, value),
                 Store::Exact => {
                     w.push(Instr::Concat { parts: 1 });
                     w.push(Instr::JumpFailed { to: w.to(failed) });

@@ -27,9 +27,30 @@ pub struct Unit {
     pub inputs: Vec<Input>,
     /// Names that are set by whoever runs the unit, and cannot be set by it.
     pub reserved: &'static [&'static str],
+    /// Names that only the runner can give a value to, as far as the unit reads them.
+    pub given: Vec<&'static str>,
     pub limits: RunLimits,
+    /// What scripts find in their environment.
+    pub exports: Exports,
+    pub hooks: Hooks,
     pub steps: Vec<Step>,
 }
+
+/// Scripts that run around each step, in a scope that also says which step it is.
+#[derive(Clone, Debug, Default)]
+pub struct Hooks {
+    pub before: Option<Script>,
+    pub after: Option<Script>,
+    pub failed: Option<Script>,
+}
+
+/// What a hook can read besides the variables: the step's id, how it ended, and why.
+pub const HOOK_NAMES: [&str; 3] = ["step_id", "step_status", "step_error"];
+/// The variable that says which run this is.
+pub const SESSION: &str = "session";
+/// The tags that were asked for, and those that were asked to be left out.
+pub const INCLUDE_TAGS: &str = "_include_tags";
+pub const EXCLUDE_TAGS: &str = "_exclude_tags";
 
 /// A variable that has a value before the first step.
 #[derive(Clone, Debug)]
@@ -112,6 +133,8 @@ pub enum OnFailure {
 /// How output becomes a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Store {
+    /// The value as it is.
+    AsIs,
     /// The text as it is.
     Exact,
     /// Trimmed; a JSON value if all of it is JSON.
@@ -186,7 +209,28 @@ pub enum Action {
     Exec(Exec),
     Agent(Agent),
     Call(Call),
-    Sleep { ms: Expr },
+    /// Ask whether to go on.
+    Approve(Approve),
+    /// Check a variable against a rule; what does not hold is the step's failure.
+    Validate {
+        name: String,
+        rule: String,
+        value: Expr,
+    },
+    Sleep {
+        ms: Expr,
+    },
+}
+
+/// A gate.
+#[derive(Clone, Debug)]
+pub struct Approve {
+    pub stage: String,
+    pub prompt: Text,
+    /// Milliseconds to wait for an answer; none waits for ever.
+    pub timeout_ms: Option<u64>,
+    /// The answer when time is over.
+    pub default_approve: bool,
 }
 
 /// A question to an agent.
@@ -205,6 +249,12 @@ pub struct Agent {
 pub struct Call {
     pub recipe: Text,
     pub context: Vec<(String, Expr)>,
+    /// Does the recipe see all variables, or only those in `context`?
+    pub inherits: bool,
+    /// Do its variables become variables here, besides being the value of the step?
+    pub spreads: bool,
+    /// Which unit it is, once that is known: an index into the program.
+    pub target: Option<usize>,
 }
 
 /// One process: a script in a shell.

@@ -1,6 +1,6 @@
 //! Going through a program without knowing every node.
 
-use super::{Action, Exec, Expr, ExprKind, Node, Part, Script, ScriptPart, Step, Text};
+use super::{Action, Call, Exec, Expr, ExprKind, Node, Part, Script, ScriptPart, Step, Text};
 
 /// The expression and all below it, outermost first, in the order of the text.
 pub fn walk<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
@@ -39,7 +39,7 @@ pub fn walk_text<'a>(text: &'a Text, visit: &mut dyn FnMut(&'a Expr)) {
     }
 }
 
-fn walk_script<'a>(script: &'a Script, visit: &mut dyn FnMut(&'a Expr)) {
+pub fn walk_script<'a>(script: &'a Script, visit: &mut dyn FnMut(&'a Expr)) {
     for part in &script.parts {
         match part {
             // The body of a heredoc stands among the parts itself.
@@ -78,7 +78,36 @@ pub fn walk_action<'a>(action: &'a Action, visit: &mut dyn FnMut(&'a Expr)) {
                 .iter()
                 .for_each(|(_, value)| walk(value, visit));
         }
+        Action::Approve(approve) => walk_text(&approve.prompt, visit),
+        Action::Validate { value, .. } => walk(value, visit),
         Action::Sleep { ms } => walk(ms, visit),
+    }
+}
+
+/// Every call of another recipe, in the order of the file.
+pub fn calls<'a>(step: &'a Step, visit: &mut dyn FnMut(&'a Call)) {
+    steps(step, &mut |step| {
+        if let Node::Act(action) = &step.node
+            && let Action::Call(call) = &**action
+        {
+            visit(call);
+        }
+    });
+}
+
+/// The same, to fill in what the calls mean.
+pub fn calls_mut(step: &mut Step, visit: &mut dyn FnMut(&mut Call)) {
+    match &mut step.node {
+        Node::Seq(all) | Node::Par { branches: all, .. } => {
+            all.iter_mut().for_each(|step| calls_mut(step, visit));
+        }
+        Node::Each(each) => calls_mut(&mut each.body, visit),
+        Node::While(body) => calls_mut(&mut body.body, visit),
+        Node::Act(action) => {
+            if let Action::Call(call) = &mut **action {
+                visit(call);
+            }
+        }
     }
 }
 

@@ -7,6 +7,9 @@ use super::position::{Place, Quote, Refusal};
 use super::scan::{Around, EXPANSION, HOLE, Scan};
 use super::word::{Mode, Word};
 
+/// How far the reader looks for the end of an index before it knows whether it is one.
+const LONGEST_INDEX: usize = 4096;
+
 /// Where a list of commands ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
@@ -45,7 +48,10 @@ impl Scan<'_, '_, '_> {
         } {
             match byte {
                 b'\n' => {
-                    self.finish(&mut simple, &mut feed, false);
+                    // After `|` the pipeline goes on in the next line.
+                    if simple.begun || !simple.words.is_empty() {
+                        self.finish(&mut simple, &mut feed, false);
+                    }
                     self.skip(1);
                     self.heredoc_bodies();
                 }
@@ -184,10 +190,18 @@ impl Scan<'_, '_, '_> {
             simple.heres.push(here);
             return;
         }
-        let operators = ["&>>", "&>", "<&", ">&", ">>", ">|", "<>", "<", ">"];
-        let _ = operators.iter().any(|operator| self.take(operator));
+        // A word after `>&` that is no number is expanded a second time, as a file name.
+        let number = self.take("<&") || self.take(">&");
+        if !number {
+            let operators = ["&>>", "&>", ">>", ">|", "<>", "<", ">"];
+            let _ = operators.iter().any(|operator| self.take(operator));
+        }
         self.blanks();
-        self.word(Around::new(Place::Redirection), Mode::Plain);
+        let around = Around {
+            integer: number,
+            ..Around::new(Place::Redirection)
+        };
+        self.word(around, Mode::Plain);
     }
 
     /// A word of a command. False if it ends the list.
@@ -292,10 +306,14 @@ impl Scan<'_, '_, '_> {
 
     /// `{1..{{n}}}` is expanded before any variable is.
     fn brace_ranges(&mut self, word: &Word) {
+        if word.holes.is_empty() {
+            return;
+        }
         let mut opens = Vec::new();
         for (at, byte) in word.shape.iter().enumerate() {
             match byte {
-                b'{' if word.bare[at] => opens.push(at),
+                // No one nests ranges; the bound keeps the time in hand.
+                b'{' if word.bare[at] && opens.len() < 16 => opens.push(at),
                 b'}' if word.bare[at] => {
                     let Some(open) = opens.pop() else { continue };
                     let inside = &word.shape[open + 1..at];
@@ -335,7 +353,9 @@ impl Scan<'_, '_, '_> {
         }
         if self.peek() == Some(b'[') {
             if !self.index_is_assigned() {
-                self.pos = start;
+                if !self.lost() {
+                    self.pos = start;
+                }
                 return None;
             }
             // The index is no part of the value, so its holes are not holes of the word.
@@ -368,7 +388,7 @@ impl Scan<'_, '_, '_> {
     }
 
     /// Whether the `[` here is closed and followed by `=` or `+=`.
-    fn index_is_assigned(&self) -> bool {
+    fn index_is_assigned(&mut self) -> bool {
         let mut depth = 0_usize;
         let mut quote = None;
         let mut ahead = 0;
@@ -388,6 +408,10 @@ impl Scan<'_, '_, '_> {
                 _ => {}
             }
             ahead += 1;
+            if ahead > LONGEST_INDEX {
+                self.lose(Refusal::TooDeep);
+                return false;
+            }
         }
         false
     }
@@ -511,14 +535,15 @@ impl Scan<'_, '_, '_> {
         loop {
             self.lines();
             let Some(byte) = self.peek() else { return };
-            if mode == Mode::Plain && matches!(byte, b'(' | b')' | b'&' | b'|' | b'<' | b'>' | b';')
+            let process = matches!(byte, b'<' | b'>') && self.peek_at(1) == Some(b'(');
+            if mode == Mode::Plain
+                && matches!(byte, b'(' | b')' | b'&' | b'|' | b'<' | b'>' | b';')
+                && !process
             {
-                if self.peek_at(1) != Some(b'(') || !matches!(byte, b'<' | b'>') {
-                    self.skip(1);
-                    left.clear();
-                    around = Around::new(Place::Test);
-                    continue;
-                }
+                self.skip(1);
+                left.clear();
+                around = Around::new(Place::Test);
+                continue;
             }
             let start = self.pos;
             let word = self.word(around, mode);

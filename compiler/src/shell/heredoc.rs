@@ -181,6 +181,7 @@ impl Scan<'_, '_, '_> {
         } else if self.enter() {
             let row = &self.row[start..stop];
             let mut inner = self.inner(row);
+            inner.in_heredoc = true;
             let holes = inner.unquoted_body();
             self.leave();
             if let Some(here) = self.found.heres.get_mut(pending.here) {
@@ -228,6 +229,9 @@ impl Scan<'_, '_, '_> {
         let mut around = Around::new(Place::HeredocBody).quote(Quote::QuotedHeredoc);
         if self.backticks > 0 {
             around = around.refuse(Refusal::BacktickPaste);
+        }
+        if self.in_heredoc {
+            around = around.refuse(Refusal::OuterHeredoc);
         }
         if pending.carried {
             around = around.refuse(Refusal::Lost);

@@ -306,7 +306,7 @@ fn problems(
             problem(
                 &codes::VALUE_IN_PROGRAM_TEXT,
                 format!("the value of `{written}` becomes part of the text that `{program}` reads"),
-                repair::as_argument(program, written),
+                repair::as_argument(program, written, position.place == Place::HeredocBody),
                 repair::in_program(text, holes, hole, sources),
             );
         }

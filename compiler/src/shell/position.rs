@@ -162,6 +162,7 @@ pub(super) enum Refusal {
     BraceRange,
     HeredocDelimiter,
     BacktickPaste,
+    OuterHeredoc,
     OneWordOnly,
     VariableArgument,
     ArrayDeclaration,
@@ -188,6 +189,7 @@ impl Refusal {
             Refusal::BraceRange => "`{a..b}` is expanded before values are known",
             Refusal::HeredocDelimiter => "it is the end mark of a heredoc",
             Refusal::BacktickPaste => "backticks would read the backslashes of the value",
+            Refusal::OuterHeredoc => "a line of the value could end the heredoc around this one",
             Refusal::OneWordOnly => "several words cannot stand here",
             Refusal::VariableArgument => {
                 "a value that names a variable can run commands through its index"
@@ -217,6 +219,7 @@ impl Refusal {
             Refusal::BraceRange => "use `seq`, or a loop `for ((i = …; i <= …; i++))`",
             Refusal::HeredocDelimiter => "use a fixed end mark; rrc changes it if a value holds it",
             Refusal::BacktickPaste => "write `$(…)` in place of the backticks",
+            Refusal::OuterHeredoc => "assign the text of the inner heredoc to a variable first",
             Refusal::OneWordOnly => "remove the `words` filter, or the quotes around the hole",
             Refusal::VariableArgument => {
                 "use a fixed name, or an associative array with the value as its key"

@@ -97,20 +97,19 @@ fn program_index(words: &[Word]) -> usize {
         && WRAPPERS.contains(&name)
     {
         let mut next = index + 1;
+        let mut duration = name == "timeout";
         while let Some(word) = words.get(next) {
             let option = word.literal().unwrap_or("");
             let valued = matches!(
                 option,
                 "-u" | "-n" | "-I" | "-P" | "-L" | "-d" | "-s" | "-k"
             ) && matches!(name, "sudo" | "xargs" | "nice" | "timeout" | "env");
-            let number =
-                name == "timeout" && option.starts_with(|first: char| first.is_ascii_digit());
             let set = name == "env" && word.shape.contains(&b'=');
-            if valued {
+            if name == "command" && matches!(option, "-v" | "-V") {
+                return index;
+            } else if valued {
                 next += 2;
-            } else if option.starts_with('-') || number || set {
-                next += 1;
-            } else if name == "timeout" && next == index + 1 {
+            } else if option.starts_with('-') || set || std::mem::take(&mut duration) {
                 next += 1;
             } else {
                 break;
@@ -185,8 +184,10 @@ impl Scan<'_, '_, '_> {
     fn judge_sources(&mut self, program: &str, words: &[Word], index: usize) {
         // `find -exec sh -c`, `docker run x sh -c`: wherever a program and its option stand.
         for (at, word) in words.iter().enumerate() {
-            let Some(name) = base(word) else { continue };
-            for (before, option) in words.iter().enumerate().skip(at + 1) {
+            let Some(name) = base(word).filter(|name| !name.starts_with('-')) else {
+                continue;
+            };
+            for (before, option) in words.iter().enumerate().skip(at + 1).take(64) {
                 let Some(option) = option.literal() else {
                     break;
                 };
@@ -196,6 +197,18 @@ impl Scan<'_, '_, '_> {
                     }
                 } else if !option.starts_with('-') && name != "sed" && name != "psql" {
                     break;
+                }
+            }
+        }
+        if program == "find" {
+            for (at, word) in words.iter().enumerate().take(64) {
+                if let (Some("-exec" | "-execdir"), Some(inner)) =
+                    (word.literal(), words.get(at + 1))
+                    && let Some(name @ ("sed" | "awk" | "jq" | "perl")) = base(inner)
+                {
+                    let name = name.to_owned();
+                    let end = words.len().min(at + 33);
+                    self.judge_sources(&name, &words[at + 1..end], 0);
                 }
             }
         }
@@ -366,10 +379,14 @@ impl Scan<'_, '_, '_> {
         let equals = word.shape.iter().position(|byte| *byte == b'=');
         let name = &word.shape[..equals.unwrap_or(word.shape.len())];
         let open = name.iter().position(|byte| *byte == b'[');
+        let keyed = open
+            .and_then(|open| std::str::from_utf8(&name[..open]).ok())
+            .and_then(|name| self.found.declared.get(name))
+            .is_some_and(|declared| declared.associative);
         let mut holes = word.holes.iter();
         for (at, _) in name.iter().enumerate().filter(|(_, byte)| **byte == HOLE) {
             let Some(hole) = holes.next() else { return };
-            if open.is_some_and(|open| open < at) {
+            if !keyed && open.is_some_and(|open| open < at) {
                 self.mark_integer(*hole);
             } else {
                 self.mark_refused(*hole, Refusal::VariableArgument);

@@ -49,7 +49,20 @@ pub(super) fn words_filter(at: &HoleAt, written: &str) -> Option<Repair> {
 }
 
 /// How to hand a value to this program without making it source.
-pub(super) fn as_argument(program: &str, written: &str) -> String {
+pub(super) fn as_argument(program: &str, written: &str, heredoc: bool) -> String {
+    if heredoc {
+        return match program {
+            "sh" | "bash" | "dash" | "zsh" | "ksh" | "ash" => format!(
+                "pass it as an argument: `{program} -s -- {written} <<'EOF'`, and read it as \"$1\""
+            ),
+            _ if program.starts_with("python") => format!(
+                "pass it as an argument: `{program} - {written} <<'EOF'`, and read it as sys.argv[1]"
+            ),
+            _ => {
+                "pass it as an argument or through the environment, apart from the text".to_owned()
+            }
+        };
+    }
     match program {
         "sh" | "bash" | "dash" | "zsh" | "ksh" | "ash" => {
             format!("pass it as an argument: `{program} -c '… \"$1\" …' _ {written}`")
@@ -83,6 +96,10 @@ pub(super) fn in_program(
     sources: &[Source],
 ) -> Option<Repair> {
     let source = sources.iter().find(|source| source.holes.contains(&hole))?;
+    // Nine arguments at most have a plain `$1`, and more holes than that want a file of their own.
+    if source.holes.len() > 9 {
+        return None;
+    }
     let inner = source.range.start + 1..source.range.end.checked_sub(1)?;
     let program = text.get(inner.clone())?;
     let quoted = text.get(source.range.clone())?;

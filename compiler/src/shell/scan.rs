@@ -156,6 +156,8 @@ pub(super) struct Scan<'u, 'f, 'a> {
     pub backticks: u32,
     /// Inside `$(…)` a heredoc may end in a line like `EOF)`.
     pub in_parens: bool,
+    /// Inside the body of an unquoted heredoc, which ends at its own mark whatever is open in it.
+    pub in_heredoc: bool,
     pub pending: Vec<Pending>,
 }
 
@@ -169,6 +171,7 @@ impl<'u, 'f, 'a> Scan<'u, 'f, 'a> {
             substitutions: 0,
             backticks: 0,
             in_parens: false,
+            in_heredoc: false,
             pending: Vec::new(),
         }
     }
@@ -183,6 +186,7 @@ impl<'u, 'f, 'a> Scan<'u, 'f, 'a> {
             substitutions: self.substitutions,
             backticks: self.backticks,
             in_parens: false,
+            in_heredoc: self.in_heredoc,
             pending: Vec::new(),
         }
     }

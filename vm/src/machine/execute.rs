@@ -145,12 +145,11 @@ impl Machine {
                 return Err(FaultKind::Deadlock);
             };
             frame.at = at;
-            let info = instr.info();
             #[cfg(debug_assertions)]
             {
-                self.executed[info.byte as usize] = true;
+                self.executed[instr.info().byte as usize] = true;
             }
-            self.charge(info.fuel.into())?;
+            self.charge(instr.fuel().into())?;
             if self.census_is_due() {
                 self.census(task)?;
             }

@@ -26,4 +26,5 @@ pub static AMPLIFIER: Dialect = Dialect {
         depth: 5,
         steps: 100,
     },
+    shares_variables: false,
 };

@@ -26,4 +26,5 @@ pub static AMPLIHACK: Dialect = Dialect {
         depth: 6,
         steps: 200,
     },
+    shares_variables: true,
 };

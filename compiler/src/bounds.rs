@@ -1,0 +1,120 @@
+//! What a program must do at least, against what its limits allow.
+//!
+//! Only what certainly happens counts: a step with a condition may not run, and after a step that
+//! may end the recipe early nothing is certain. So a finding here is a run that cannot succeed.
+
+use crate::codes;
+use crate::diagnostic::{Diagnostic, Report};
+use crate::ir::{Action, Call, Node, OnFailure, Program, Step};
+use crate::source::Span;
+
+pub fn bounds(program: &Program, report: &mut Report) {
+    let Some(root) = program.units.first() else {
+        return;
+    };
+    let mut walk = Walk {
+        program,
+        path: Vec::new(),
+        deepest: None,
+        cycle: None,
+    };
+    let least = walk.unit(0);
+    if let Some((span, name)) = walk.cycle {
+        let message = format!("`{name}` calls itself in the end, and nothing stops it");
+        report.add(
+            Diagnostic::new(&codes::RECIPE_CYCLE, span, message)
+                .help("put a `condition` on one of the calls"),
+        );
+        return;
+    }
+    let place = root
+        .steps
+        .first()
+        .map_or(Span::top(root.source), |step| step.span);
+    if least > u64::from(root.limits.steps) {
+        let limit = root.limits.steps;
+        let message = format!("at least {least} steps must run, and the limit is {limit}");
+        report.add(
+            Diagnostic::new(&codes::STEP_LIMIT, place, message).help(format!(
+                "set `recursion: {{max_total_steps: {least}}}` or more"
+            )),
+        );
+    }
+    if let Some((depth, span)) = walk.deepest
+        && depth > root.limits.depth as usize
+    {
+        let limit = root.limits.depth;
+        let message = format!("recipes are called {depth} deep here, and the limit is {limit}");
+        report.add(
+            Diagnostic::new(&codes::DEPTH_LIMIT, span, message)
+                .help(format!("set `recursion: {{max_depth: {depth}}}` or more")),
+        );
+    }
+}
+
+struct Walk<'a> {
+    program: &'a Program,
+    /// The units that are being called, outermost first.
+    path: Vec<usize>,
+    /// The deepest call that must happen.
+    deepest: Option<(usize, Span)>,
+    cycle: Option<(Span, String)>,
+}
+
+impl Walk<'_> {
+    /// Steps that a unit runs at least.
+    fn unit(&mut self, number: usize) -> u64 {
+        self.path.push(number);
+        let program = self.program;
+        let (least, _) = self.steps(&program.units[number].steps);
+        self.path.pop();
+        least
+    }
+
+    /// The least, and whether the steps certainly come to their end.
+    fn steps(&mut self, steps: &[Step]) -> (u64, bool) {
+        let mut least = 0;
+        for step in steps {
+            let (own, goes_on) = self.step(step);
+            least += own;
+            if !goes_on {
+                return (least, false);
+            }
+        }
+        (least, true)
+    }
+
+    fn step(&mut self, step: &Step) -> (u64, bool) {
+        let goes_on = step.on_failure != OnFailure::SkipRest;
+        if step.guard.is_some() {
+            return (0, goes_on);
+        }
+        let counted = u64::from(!step.kind.is_hidden());
+        let inside = match &step.node {
+            Node::Seq(steps) => self.steps(steps).0,
+            Node::Par { branches, .. } => branches.iter().map(|branch| self.step(branch).0).sum(),
+            // A list may be empty, and a condition false from the start.
+            Node::Each(_) | Node::While(_) => 0,
+            Node::Act(action) => match &**action {
+                Action::Call(call) => self.call(call),
+                _ => 0,
+            },
+        };
+        (counted + inside, goes_on)
+    }
+
+    fn call(&mut self, call: &Call) -> u64 {
+        let Some(target) = call.target else { return 0 };
+        let span = call.recipe.span;
+        if self.path.contains(&target) {
+            let name = self.program.units[target].name.clone();
+            self.cycle.get_or_insert((span, name));
+            return 0;
+        }
+        let depth = self.path.len();
+        if self.deepest.is_none_or(|(deepest, _)| depth > deepest) {
+            self.deepest = Some((depth, span));
+        }
+        self.unit(target)
+    }
+}

@@ -1,0 +1,644 @@
+//! What the machine does where the laws do not say: tasks, deadlines, limits, and single
+//! instructions with a point to them.
+
+#![allow(
+    clippy::panic,
+    reason = "helpers of tests fail the test that calls them"
+)]
+
+use rrc_vm::fault::{Failure, FailureKind, FaultKind};
+use rrc_vm::isa::{Instr, Kind, Status};
+use rrc_vm::machine::{Finished, Machine, Note, Poll, Stray, Ticket};
+use rrc_vm::plan::{
+    Const, Function, HostCall, HostKind, Limits, Place, Plan, SourceInfo, StepInfo, StepKind, Texts,
+};
+use rrc_vm::text::json_text;
+use rrc_vm::value::{Map, Value};
+use rrc_vm::verify::{Rejected, verify};
+use std::rc::Rc;
+
+const TEXTS: [&str; 6] = ["main", "x", "y", "echo", "ms", "script"];
+const X: u32 = 1;
+const Y: u32 = 2;
+const LIMITS: Limits = Limits {
+    fuel: 1 << 24,
+    memory: 1 << 24,
+    steps: 3,
+    depth: 3,
+};
+
+/// A plan with these functions; labels count from the start of their function. Call 0 is `exec`
+/// with an open script, call 1 `sleep`.
+fn plan(functions: &[(&[Kind], &[Kind], &[Instr])]) -> Plan {
+    let mut texts = Texts::default();
+    for text in TEXTS {
+        texts.all.push_str(text);
+        texts.ends.push(texts.all.len() as u32);
+    }
+    let place = Place {
+        source: 0,
+        start: 0,
+        end: 0,
+    };
+    let step = StepInfo {
+        id: X,
+        kind: StepKind::Bash,
+        place,
+    };
+    let call = |kind, open| HostCall {
+        kind,
+        step: 0,
+        open,
+        fixed: 0,
+    };
+    let mut plan = Plan {
+        name: 0,
+        dialect: 0,
+        limits: LIMITS,
+        texts,
+        constants: vec![Const::Map { first: 0, count: 1 }, Const::Int(9)],
+        parts: vec![4, 0],
+        functions: vec![],
+        code: vec![],
+        calls: vec![call(HostKind::Exec, 1), call(HostKind::Sleep, 0)],
+        steps: vec![step, step],
+        inputs: vec![],
+        needs: vec![],
+        spans: vec![],
+        sources: vec![SourceInfo {
+            name: 0,
+            hash: [0; 32],
+        }],
+    };
+    plan.constants.swap(0, 1);
+    plan.calls.iter_mut().for_each(|call| call.fixed = 1);
+    for (params, results, code) in functions {
+        let start = plan.code.len() as u32;
+        plan.code.extend(code.iter().map(|instr| {
+            let info = instr.info();
+            let mut values = instr.values();
+            for (value, (_, role)) in values.iter_mut().zip(info.operands) {
+                if *role == rrc_vm::isa::Role::Label {
+                    *value += start;
+                }
+            }
+            Instr::build(info.byte, &values[..info.operands.len()]).expect("operands as listed")
+        }));
+        plan.functions.push(Function {
+            name: 0,
+            start,
+            end: plan.code.len() as u32,
+            params: params.to_vec(),
+            results: results.to_vec(),
+            locals: 6,
+        });
+    }
+    plan
+}
+
+const MAIN: (&[Kind], &[Kind]) = (&[Kind::Map], &[Kind::Any, Kind::Map]);
+
+/// A machine for a first function and functions that can be tasks, without parameters.
+fn machine(main: &[Instr], tasks: &[&[Instr]]) -> Machine {
+    let mut functions = vec![(MAIN.0, MAIN.1, main)];
+    functions.extend(tasks.iter().map(|code| (&[][..], &[Kind::Any][..], *code)));
+    let plan = verify(plan(&functions)).expect("the plan of the test verifies");
+    Machine::new(plan, Map::default(), LIMITS)
+}
+
+/// What is on the stack, and the variables, are what the run gives.
+const RETURN: [Instr; 2] = [Instr::Take { local: 0 }, Instr::Return {}];
+
+fn finish(machine: &mut Machine) -> Finished {
+    match machine.poll() {
+        Poll::Done(finished) => finished,
+        other => panic!("the run goes on: {other:?}"),
+    }
+}
+
+fn outcome(code: &[Instr]) -> Value {
+    let mut machine = machine(&[code, &RETURN].concat(), &[]);
+    finish(&mut machine).outcome.expect("no fault")
+}
+
+fn kind(value: &Value) -> FailureKind {
+    match value {
+        Value::Failure(failure) => failure.kind,
+        other => panic!("{other:?} is no failure"),
+    }
+}
+
+fn fault(code: &[Instr]) -> FaultKind {
+    let mut machine = machine(code, &[]);
+    finish(&mut machine).outcome.expect_err("a fault").kind
+}
+
+fn ask(machine: &mut Machine) -> Ticket {
+    match machine.poll() {
+        Poll::Call(call) => call.ticket,
+        other => panic!("no call: {other:?}"),
+    }
+}
+
+#[test]
+fn the_first_failed_operand_is_the_result() {
+    let value = outcome(&[
+        Instr::Fail { message: X },
+        Instr::Fail { message: Y },
+        Instr::Add {},
+        Instr::Null {},
+        Instr::List { items: 2 },
+    ]);
+    let Value::Failure(failure) = value else {
+        panic!("{value:?}");
+    };
+    assert_eq!((&*failure.message, failure.at), ("x", 0));
+}
+
+#[test]
+fn arithmetic_does_not_wrap() {
+    let with = |a: i32, operation: Instr, b: i32| {
+        outcome(&[Instr::Int { value: a }, Instr::Int { value: b }, operation])
+    };
+    assert!(matches!(with(-7, Instr::Div {}, 2), Value::Int(-3)));
+    assert!(matches!(with(-7, Instr::Rem {}, 2), Value::Int(-1)));
+    assert_eq!(
+        kind(&with(1, Instr::Div {}, 0)),
+        FailureKind::DivisionByZero
+    );
+    assert_eq!(
+        kind(&with(1, Instr::Rem {}, 0)),
+        FailureKind::DivisionByZero
+    );
+    let mut squares = vec![Instr::Int { value: i32::MAX }];
+    for _ in 0..3 {
+        squares.extend([Instr::Int { value: i32::MAX }, Instr::Mul {}]);
+    }
+    assert_eq!(kind(&outcome(&squares)), FailureKind::Overflow);
+}
+
+#[test]
+fn variables_are_changed_in_place_or_copied() {
+    let mut machine = machine(
+        &[
+            &[
+                Instr::Int { value: 1 },
+                Instr::SetVar { scope: 0, name: X },
+                Instr::Load { local: 0 },
+                Instr::Store { local: 1 },
+                Instr::Int { value: 2 },
+                Instr::SetVar { scope: 0, name: X },
+                Instr::UnsetVar { scope: 0, name: Y },
+                Instr::VarOrNull { scope: 1, name: X },
+            ],
+            &RETURN[..],
+        ]
+        .concat(),
+        &[],
+    );
+    let finished = finish(&mut machine);
+    assert!(matches!(finished.outcome, Ok(Value::Int(1))));
+    assert!(matches!(finished.variables["x"], Value::Int(2)));
+}
+
+#[test]
+fn a_loop_goes_over_a_list() {
+    let value = outcome(&[
+        Instr::Int { value: 4 },
+        Instr::Int { value: 5 },
+        Instr::List { items: 2 },
+        Instr::ListOr { to: 13 },
+        Instr::Store { local: 1 },
+        Instr::Int { value: 0 },
+        Instr::Store { local: 2 },
+        Instr::EmptyList {},
+        Instr::Store { local: 3 },
+        Instr::Next {
+            list: 1,
+            at: 2,
+            to: 12,
+        },
+        Instr::Append { list: 3 },
+        Instr::Jump { to: 9 },
+        Instr::Load { local: 3 },
+    ]);
+    assert_eq!(json_text(&value), "[4,5]");
+}
+
+#[test]
+fn a_call_has_all_its_arguments_and_its_failure_a_place() {
+    let mut machine = machine(
+        &[
+            &[Instr::Text { text: 3 }, Instr::Host { call: 0 }],
+            &RETURN[..],
+        ]
+        .concat(),
+        &[],
+    );
+    let Poll::Call(call) = machine.poll() else {
+        panic!("no call");
+    };
+    assert_eq!(call.args.len(), HostKind::Exec.params().len());
+    assert!(matches!(&call.args[0], ("script", Value::Text(text)) if &**text == "echo"));
+    assert!(matches!(call.args[1].1, Value::Null));
+    assert!(matches!(machine.poll(), Poll::Idle));
+    let inside = Value::list(vec![Value::Step(0)]);
+    assert_eq!(machine.resume(call.ticket, inside), Err(Stray::NoData));
+    let failure = Value::Failure(Rc::new(Failure {
+        kind: FailureKind::NonzeroExit,
+        message: "it failed".into(),
+        data: Value::Null,
+        at: 999,
+    }));
+    assert_eq!(machine.resume(call.ticket, failure), Ok(()));
+    let Ok(Value::Failure(failure)) = finish(&mut machine).outcome else {
+        panic!("no failure");
+    };
+    assert_eq!((failure.kind, failure.at), (FailureKind::NonzeroExit, 1));
+}
+
+const ASK: [Instr; 3] = [
+    Instr::Text { text: 3 },
+    Instr::Host { call: 0 },
+    Instr::Return {},
+];
+
+/// Fork so many tasks that ask, and join them with one of the joins into a list.
+fn fork_and_join(join_any: bool) -> Vec<Instr> {
+    let fork = Instr::Fork { function: 1 };
+    let mut code = vec![
+        Instr::EmptyList {},
+        Instr::Store { local: 1 },
+        Instr::Tasks {},
+    ];
+    code.extend([fork, fork, fork]);
+    let top = code.len() as u32;
+    if join_any {
+        code.extend([
+            Instr::JoinAny { to: top + 7 },
+            Instr::JumpFailed { to: top + 5 },
+            Instr::Append { list: 1 },
+            Instr::Append { list: 1 },
+            Instr::Jump { to: top },
+            Instr::Pop {},
+            Instr::Jump { to: top + 3 },
+        ]);
+    } else {
+        code.extend([
+            Instr::JoinNext { to: top + 6 },
+            Instr::JumpFailed { to: top + 4 },
+            Instr::Append { list: 1 },
+            Instr::Jump { to: top },
+            Instr::Pop {},
+            Instr::Jump { to: top },
+        ]);
+    }
+    code.push(Instr::Load { local: 1 });
+    code.extend(RETURN);
+    code
+}
+
+#[test]
+fn join_next_keeps_the_order_of_forks_and_join_any_that_of_ends() {
+    for (any, expected) in [(false, "[0,1,2]"), (true, "[2,2,0,0,1,1]")] {
+        let mut machine = machine(&fork_and_join(any), &[&ASK]);
+        let tickets = [(); 3].map(|()| ask(&mut machine));
+        assert!(matches!(machine.poll(), Poll::Idle));
+        for number in [2, 0, 1] {
+            machine
+                .resume(tickets[number], Value::Int(number as i64))
+                .expect("it waits");
+        }
+        let value = finish(&mut machine).outcome.expect("no fault");
+        assert_eq!(json_text(&value), expected);
+    }
+}
+
+/// A task that begins a step and asks in it, with a deadline; its result is the outcome.
+fn with_deadline() -> Machine {
+    let main = [
+        &[
+            Instr::Tasks {},
+            Instr::Int { value: 50 },
+            Instr::ForkWithin { function: 1 },
+            Instr::JoinNext { to: 5 },
+            Instr::Stop {},
+            Instr::Null {},
+        ],
+        &RETURN[..],
+    ]
+    .concat();
+    let task = [
+        Instr::StepBegin { step: 1 },
+        Instr::Text { text: 3 },
+        Instr::Host { call: 0 },
+        Instr::StepEnd { status: 0 },
+        Instr::Int { value: 7 },
+        Instr::Return {},
+    ];
+    machine(&main, &[&task])
+}
+
+#[test]
+fn a_deadline_that_passes_ends_the_task_and_its_steps() {
+    let mut machine = with_deadline();
+    let Poll::Timer { ticket: timer, ms } = machine.poll() else {
+        panic!("no timer");
+    };
+    assert_eq!(ms, 50);
+    assert!(matches!(
+        machine.poll(),
+        Poll::Note(Note::Begin { step: 1, .. })
+    ));
+    let call = ask(&mut machine);
+    assert!(matches!(machine.poll(), Poll::Idle));
+    assert_eq!(machine.resume(timer, Value::Null), Ok(()));
+    assert!(matches!(machine.poll(), Poll::Cancel { ticket } if ticket == call));
+    match machine.poll() {
+        Poll::Note(Note::End { status, value, .. }) => {
+            assert_eq!(
+                (status, kind(&value)),
+                (Status::Cancelled, FailureKind::Timeout)
+            );
+        }
+        other => panic!("{other:?}"),
+    }
+    // It crosses the cancellation.
+    assert_eq!(machine.resume(call, Value::Int(1)), Ok(()));
+    let outcome = finish(&mut machine).outcome.expect("no fault");
+    assert_eq!(kind(&outcome), FailureKind::Timeout);
+    assert_eq!(machine.resume(timer, Value::Null), Err(Stray::Unknown));
+}
+
+#[test]
+fn a_task_that_ends_in_time_cancels_its_timer() {
+    let mut machine = with_deadline();
+    let Poll::Timer { ticket: timer, .. } = machine.poll() else {
+        panic!("no timer");
+    };
+    machine.poll();
+    let call = ask(&mut machine);
+    machine.resume(call, Value::Null).expect("it waits");
+    assert!(matches!(
+        machine.poll(),
+        Poll::Note(Note::End {
+            status: Status::Completed,
+            ..
+        })
+    ));
+    assert!(matches!(machine.poll(), Poll::Cancel { ticket } if ticket == timer));
+    assert_eq!(machine.resume(timer, Value::Null), Ok(()));
+    assert!(matches!(finish(&mut machine).outcome, Ok(Value::Int(7))));
+}
+
+#[test]
+fn cancel_ends_what_runs_and_keeps_what_ended() {
+    let mut code = fork_and_join(false);
+    // After the forks: wait until two are left, then cancel them.
+    code.splice(
+        6..6,
+        [
+            Instr::Int { value: 3 },
+            Instr::WaitBelow {},
+            Instr::Cancel {},
+        ],
+    );
+    let code: Vec<Instr> = code
+        .into_iter()
+        .map(|instr| match instr {
+            Instr::JoinNext { to } => Instr::JoinNext { to: to + 3 },
+            Instr::JumpFailed { to } => Instr::JumpFailed { to: to + 3 },
+            Instr::Jump { to } => Instr::Jump { to: to + 3 },
+            other => other,
+        })
+        .collect();
+    let mut machine = machine(&code, &[&ASK]);
+    let tickets = [(); 3].map(|()| ask(&mut machine));
+    assert!(matches!(machine.poll(), Poll::Idle));
+    machine.resume(tickets[1], Value::Int(1)).expect("it waits");
+    assert!(matches!(machine.poll(), Poll::Cancel { ticket } if ticket == tickets[0]));
+    assert!(matches!(machine.poll(), Poll::Cancel { ticket } if ticket == tickets[2]));
+    let value = finish(&mut machine).outcome.expect("no fault");
+    assert_eq!(json_text(&value), "[1]");
+}
+
+#[test]
+fn steps_are_counted_against_their_limit() {
+    let mut code = vec![];
+    for _ in 0..3 {
+        code.extend([Instr::CountStep {}, Instr::Pop {}]);
+    }
+    code.push(Instr::CountStep {});
+    assert_eq!(kind(&outcome(&code)), FailureKind::StepLimit);
+}
+
+#[test]
+fn an_attempt_is_said_from_the_second_on() {
+    let mut machine = machine(
+        &[
+            &[
+                Instr::StepBegin { step: 0 },
+                Instr::StepAttempt {},
+                Instr::Fail { message: X },
+                Instr::StepEnd { status: 0 },
+                Instr::Null {},
+            ],
+            &RETURN[..],
+        ]
+        .concat(),
+        &[],
+    );
+    machine.poll();
+    assert!(matches!(
+        machine.poll(),
+        Poll::Note(Note::Attempt { number: 2, .. })
+    ));
+    let ended = machine.poll();
+    assert!(matches!(
+        ended,
+        Poll::Note(Note::End {
+            status: Status::Failed,
+            ..
+        })
+    ));
+}
+
+#[test]
+fn what_grows_without_end_stops() {
+    assert_eq!(fault(&[Instr::Jump { to: 0 }]), FaultKind::OutOfFuel);
+    // A function that calls itself.
+    let deep = [
+        Instr::Take { local: 0 },
+        Instr::Call { function: 0 },
+        Instr::Return {},
+    ];
+    assert_eq!(fault(&deep), FaultKind::TooDeep);
+    // x = [x]
+    let nests = [
+        Instr::VarOrNull { scope: 0, name: X },
+        Instr::List { items: 1 },
+        Instr::JumpFailed { to: 5 },
+        Instr::SetVar { scope: 0, name: X },
+        Instr::Jump { to: 0 },
+        Instr::Take { local: 0 },
+        Instr::Return {},
+    ];
+    assert_eq!(fault(&nests), FaultKind::TooDeep);
+    // x = [x, x]
+    let mut doubles = nests.to_vec();
+    doubles[1] = Instr::List { items: 2 };
+    doubles.insert(1, Instr::VarOrNull { scope: 0, name: X });
+    doubles[3] = Instr::JumpFailed { to: 6 };
+    assert_eq!(fault(&doubles), FaultKind::OutOfMemory);
+    // x = x + x + "echo"
+    let mut text = doubles.clone();
+    text[2] = Instr::Concat { parts: 3 };
+    text.insert(2, Instr::Text { text: 3 });
+    text[4] = Instr::JumpFailed { to: 7 };
+    assert_eq!(fault(&text), FaultKind::OutOfMemory);
+    // A list that grows by one item each time.
+    let grows = [
+        Instr::EmptyList {},
+        Instr::Store { local: 1 },
+        Instr::Null {},
+        Instr::Append { list: 1 },
+        Instr::Jump { to: 2 },
+    ];
+    assert_eq!(fault(&grows), FaultKind::OutOfMemory);
+    // Tasks that nobody joins.
+    let forks = [
+        Instr::Tasks {},
+        Instr::Fork { function: 1 },
+        Instr::Jump { to: 1 },
+    ];
+    let mut machine = machine(&forks, &[&ASK]);
+    let end = finish(&mut machine).outcome.expect_err("a fault").kind;
+    assert!(matches!(
+        end,
+        FaultKind::TooManyTasks | FaultKind::OutOfMemory
+    ));
+}
+
+#[test]
+fn garbage_is_not_counted() {
+    // Each round makes a text of a kilobyte and forgets it: far more than the memory in all.
+    let mut code = vec![Instr::Int { value: 0 }, Instr::Store { local: 1 }];
+    let top = code.len() as u32;
+    code.extend([Instr::Text { text: 3 }; 255]);
+    code.extend([
+        Instr::Concat { parts: 255 },
+        Instr::Pop {},
+        Instr::Load { local: 1 },
+        Instr::Int { value: 1 },
+        Instr::Add {},
+        Instr::IntOr { to: top + 266 },
+        Instr::Store { local: 1 },
+        Instr::Load { local: 1 },
+        Instr::Int { value: 30_000 },
+        Instr::Less {},
+        Instr::JumpIf { to: top },
+        Instr::Null {},
+    ]);
+    assert_eq!(code.len() as u32, top + 267);
+    code[top as usize + 260] = Instr::IntOr { to: top + 267 };
+    code.extend(RETURN);
+    let mut machine = machine(&code, &[]);
+    assert!(matches!(finish(&mut machine).outcome, Ok(Value::Null)));
+}
+
+fn rejected(code: &[Instr]) -> Rejected {
+    verify(plan(&[(MAIN.0, MAIN.1, code)])).expect_err("the verifier finds it")
+}
+
+#[test]
+fn the_verifier_says_what_is_wrong_and_where() {
+    let why = |code: &[Instr], at: u32, what: &str| {
+        let found = rejected(code);
+        assert_eq!(found.function, Some(0));
+        assert_eq!(found.at, at, "{found}");
+        assert!(found.what.contains(what), "{found}");
+    };
+    why(&[Instr::Pop {}], 0, "empty");
+    why(&[Instr::Null {}], 0, "does not end");
+    why(
+        &[Instr::Null {}, Instr::JumpIf { to: 0 }],
+        1,
+        "`data` is on the stack",
+    );
+    why(
+        &[Instr::Load { local: 1 }, Instr::Return {}],
+        0,
+        "before it is set",
+    );
+    why(
+        &[Instr::Load { local: 6 }, Instr::Return {}],
+        0,
+        "nothing it can be",
+    );
+    why(&[Instr::Jump { to: 7 }], 0, "nothing it can be");
+    why(
+        &[Instr::Null {}, Instr::Jump { to: 0 }],
+        1,
+        "different height",
+    );
+    why(
+        &[Instr::Tasks {}, Instr::Pop {}, Instr::Return {}],
+        1,
+        "tasks",
+    );
+    why(
+        &[Instr::Tasks {}, Instr::Store { local: 1 }, Instr::Return {}],
+        1,
+        "tasks",
+    );
+    why(
+        &[
+            Instr::Tasks {},
+            Instr::Null {},
+            Instr::Take { local: 0 },
+            Instr::Return {},
+        ],
+        3,
+        "open at a return",
+    );
+    why(
+        &[
+            Instr::Fail { message: X },
+            Instr::SetVar { scope: 0, name: X },
+            Instr::Return {},
+        ],
+        1,
+        "`any` is on the stack",
+    );
+    why(
+        &[
+            Instr::Null {},
+            Instr::Builtin {
+                which: 14,
+                arguments: 1,
+            },
+            Instr::Return {},
+        ],
+        1,
+        "nothing it can be",
+    );
+    why(
+        &[Instr::Fork { function: 0 }, Instr::Return {}],
+        0,
+        "nothing it can be",
+    );
+    // A local that is set on one path only.
+    why(
+        &[
+            Instr::True {},
+            Instr::JumpIf { to: 4 },
+            Instr::Null {},
+            Instr::Store { local: 1 },
+            Instr::Load { local: 1 },
+            Instr::Take { local: 0 },
+            Instr::Return {},
+        ],
+        4,
+        "before it is set",
+    );
+}
