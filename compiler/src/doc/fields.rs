@@ -451,6 +451,37 @@ impl<'a> Fields<'a> {
         map
     }
 
+    /// Holds fields against their types, for those that nobody asks for.
+    pub fn check(&self, names: &[&str], report: &mut Report) {
+        for name in names {
+            let Some(field) = self.shape.field(name) else {
+                continue;
+            };
+            match &field.ty {
+                Type::Text | Type::Name => drop(self.text(name, report)),
+                Type::Bool => drop(self.boolean(name, report)),
+                Type::Int { .. } => drop(self.integer(name, report)),
+                Type::Number => drop(self.number(name, report)),
+                Type::Choice(_) => drop(self.choice(name, report)),
+                Type::List(Type::Text | Type::Name) => {
+                    for item in self.list(name, report).unwrap_or_default() {
+                        let what = format!("an item of `{name}`");
+                        text_of(&what, *item, self.schema, report);
+                    }
+                }
+                Type::List(_) => drop(self.list(name, report)),
+                Type::Map(_) => drop(self.map(name, report)),
+                Type::Nested(shape) => {
+                    if let Some(nested) = self.nested(name, report) {
+                        let all: Vec<&str> = shape.fields.iter().map(|field| field.name).collect();
+                        nested.check(&all, report);
+                    }
+                }
+                Type::OneOf(_) | Type::Any => {}
+            }
+        }
+    }
+
     /// The fields of a field of type [`Type::Nested`].
     pub fn nested(&self, name: &str, report: &mut Report) -> Option<Fields<'a>> {
         let (field, node) = self.present(name)?;
