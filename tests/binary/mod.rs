@@ -228,7 +228,6 @@ impl Running {
 }
 
 /// What a command said and how it ended.
-#[derive(Debug)]
 pub struct Said {
     pub out: String,
     pub err: String,
@@ -236,6 +235,23 @@ pub struct Said {
     pub signal: Option<i32>,
     pub elapsed: Duration,
     pub shown: String,
+}
+
+impl std::fmt::Debug for Said {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let short = |text: &str| match text.char_indices().nth(2000) {
+            Some((end, _)) => format!("{}… ({} bytes)", &text[..end], text.len()),
+            None => text.to_string(),
+        };
+        writeln!(f, "{}", self.shown)?;
+        writeln!(
+            f,
+            "code {:?}, signal {:?}, {:?}",
+            self.code, self.signal, self.elapsed
+        )?;
+        writeln!(f, "stdout: {}", short(&self.out))?;
+        writeln!(f, "stderr: {}", short(&self.err))
+    }
 }
 
 impl Said {

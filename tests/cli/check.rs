@@ -277,7 +277,7 @@ fn a_mistake_is_said_once() {
             "RRC0106",
         ),
         (
-            "name: a\nsteps:\n- {id: a, type: bash, command: 'true', condition: '{{x}} == '}\n",
+            "name: a\nsteps:\n- {id: a, type: bash, command: 'true', condition: '1 == '}\n",
             "RRC0301",
         ),
     ];

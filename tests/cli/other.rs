@@ -191,7 +191,7 @@ fn completions_are_scripts_of_their_shells() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let said = folder.rrc(&["completions", shell]).go().exits(0).no_err();
         assert!(
-            said.out.contains("rrc") && said.out.contains("--deny-warnings"),
+            said.out.contains("rrc") && said.out.contains("deny-warnings"),
             "{shell}"
         );
     }

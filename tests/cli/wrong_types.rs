@@ -53,7 +53,6 @@ const STEP: &[(&str, &str)] = &[
     ("nonfatal", "[true]"),
     ("fatal", "maybe"),
     ("depends_on", "{a: b}"),
-    ("depends_on", "[nobody]"),
     ("depends_on", "[[a]]"),
     ("when_tags", "{a: b}"),
     ("parallel_group", "[a]"),
