@@ -30,11 +30,13 @@ pub fn check(args: &CheckArgs, global: &Global, streams: &mut Streams<'_>) -> io
     let mut readable = true;
     let mut applied = 0;
     let mut diffs = String::new();
+    let mut rewritten = None;
     for file in &files {
         let fixed = fixed(file, &disk, args, global, &mut sources)?;
         readable &= fixed.checked.readable;
         applied += fixed.applied;
         diffs.push_str(&fixed.diff);
+        rewritten = rewritten.or(fixed.rewritten);
         if global.verbose {
             say_choice(&file.name, &fixed.checked, &sources, streams)?;
         }
@@ -44,10 +46,9 @@ pub fn check(args: &CheckArgs, global: &Global, streams: &mut Streams<'_>) -> io
         .into_iter()
         .filter(|finding| wanted(finding, args))
         .collect();
-    write_findings(&kept, &sources, args, global, streams)?;
-    if args.diff {
-        streams.out.write_all(diffs.as_bytes())?;
-    }
+    write_findings(&kept, &sources, args, global, rewritten.is_some(), streams)?;
+    streams.out.write_all(diffs.as_bytes())?;
+    streams.out.write_all(&rewritten.unwrap_or_default())?;
     if applied > 0 && !global.quiet {
         let verb = if args.diff { "would be fixed" } else { "fixed" };
         let plural = if applied == 1 { "finding" } else { "findings" };
@@ -66,9 +67,10 @@ pub fn check(args: &CheckArgs, global: &Global, streams: &mut Streams<'_>) -> io
     })
 }
 
-/// A file to check, and whether the user named it.
+/// A file to check.
 struct Named {
     name: String,
+    stdin: bool,
 }
 
 /// The files that the paths mean; directories are walked.
@@ -78,11 +80,15 @@ fn files(args: &CheckArgs, streams: &mut Streams<'_>) -> io::Result<Option<Vec<N
         if path == "-" {
             files.push(Named {
                 name: args.stdin_filename.clone(),
+                stdin: true,
             });
         } else if std::path::Path::new(path).is_dir() {
             files.extend(walk(path));
         } else {
-            files.push(Named { name: path.clone() });
+            files.push(Named {
+                name: path.clone(),
+                stdin: false,
+            });
         }
     }
     if files.is_empty() {
@@ -114,6 +120,7 @@ fn walk(directory: &str) -> Vec<Named> {
         })
         .map(|entry| Named {
             name: entry.path().to_string_lossy().into_owned(),
+            stdin: false,
         })
         .collect();
     found.sort_by(|a, b| a.name.cmp(&b.name));
@@ -131,6 +138,8 @@ struct Fixed {
     checked: Checked,
     applied: usize,
     diff: String,
+    /// What standard input became; a filter prints its text whether or not it changed it.
+    rewritten: Option<Vec<u8>>,
 }
 
 fn fixed(
@@ -150,6 +159,7 @@ fn fixed(
                 checked,
                 applied: 0,
                 diff: String::new(),
+                rewritten: None,
             });
         }
     };
@@ -176,7 +186,7 @@ fn fixed(
     let diff = match (&before, after) {
         (Some(before), Some((_, after))) => {
             let after = String::from_utf8_lossy(after);
-            if !args.diff && disk.stdin.is_none() {
+            if !args.diff && !file.stdin {
                 replace_file(&file.name, after.as_bytes())?;
             }
             if args.diff {
@@ -192,10 +202,12 @@ fn fixed(
         true => rrc_compiler::check(disk, &file.name, options, sources),
         false => rrc_compiler::check(&world, &file.name, options, sources),
     };
+    let filters = file.stdin && !args.diff;
     Ok(Fixed {
         checked,
         applied,
         diff,
+        rewritten: world.stdin.filter(|_| filters).map(|(_, text)| text),
     })
 }
 
@@ -257,35 +269,46 @@ fn say_choice(
     writeln!(streams.err, "{file}: read as {}, {why}", dialect.name)
 }
 
+/// Findings go to standard output, unless that is taken by a diff or by the fixed text.
 fn write_findings(
     findings: &[Diagnostic],
     sources: &Sources,
     args: &CheckArgs,
     global: &Global,
+    rewritten: bool,
     streams: &mut Streams<'_>,
 ) -> io::Result<()> {
-    if args.statistics {
-        return statistics(findings, streams.out);
-    }
-    let format = match args.format {
-        Format::Human => report::Format::Human,
-        Format::Concise => report::Format::Concise,
-        Format::Json => report::Format::Json,
-        Format::Sarif => report::Format::Sarif,
-        Format::Github => report::Format::Github,
+    let taken = args.diff || rewritten;
+    let to_terminal = match taken {
+        _ if args.output_file.is_some() => false,
+        true => io::stderr().is_terminal(),
+        false => io::stdout().is_terminal(),
     };
-    let to_terminal = args.output_file.is_none() && io::stdout().is_terminal();
     let options = report::Options {
         color: global.use_color(to_terminal),
         notes: global.verbose,
     };
     let mut written = Vec::new();
-    report::write(format, findings, sources, options, &mut written)?;
+    if args.statistics {
+        statistics(findings, &mut written)?;
+    } else {
+        let format = match args.format {
+            Format::Human => report::Format::Human,
+            Format::Concise => report::Format::Concise,
+            Format::Json => report::Format::Json,
+            Format::Sarif => report::Format::Sarif,
+            Format::Github => report::Format::Github,
+        };
+        report::write(format, findings, sources, options, &mut written)?;
+    }
     match &args.output_file {
-        Some(path) => std::fs::write(path, &written)?,
+        Some(path) => std::fs::write(path, &written).map_err(|error| {
+            io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+        })?,
+        None if taken => streams.err.write_all(&written)?,
         None => streams.out.write_all(&written)?,
     }
-    if args.format == Format::Human && !global.quiet {
+    if args.format == Format::Human && !args.statistics && !global.quiet {
         writeln!(streams.err, "{}", report::summary(findings, options))?;
     }
     Ok(())

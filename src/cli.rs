@@ -15,7 +15,7 @@ const STYLES: Styles = Styles::styled()
 
 /// Checks, compiles and runs workflow recipes.
 #[derive(Debug, Parser)]
-#[command(name = "rrc", version, styles = STYLES, max_term_width = 100)]
+#[command(name = "rrc", version, propagate_version = true, styles = STYLES, max_term_width = 100)]
 #[command(
     after_help = "Exit codes: 0 success; 1 findings, or the run failed; 2 wrong usage or a \
     file that does not compile; 3 no such recipe; 4 the run is paused; 130 interrupted; 143 \
@@ -29,6 +29,7 @@ pub struct Cli {
 }
 
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Everywhere")]
 pub struct Global {
     /// Run steps in this directory; FILE stays relative to where rrc was started
     #[arg(short = 'C', long, value_name = "DIR", global = true)]
@@ -99,7 +100,7 @@ pub enum Command {
 #[derive(Debug, Args)]
 pub struct CheckArgs {
     /// Recipes, or directories of them; `-` reads standard input
-    #[arg(value_name = "PATH", required = true)]
+    #[arg(value_name = "PATH", default_value = ".")]
     pub paths: Vec<String>,
     /// The name of what `-` reads
     #[arg(long, value_name = "F", default_value = "<stdin>")]
@@ -115,13 +116,13 @@ pub struct CheckArgs {
     /// Write findings to this file instead of standard output
     #[arg(long, value_name = "F")]
     pub output_file: Option<PathBuf>,
-    /// Apply the fixes that keep the meaning
+    /// Apply the fixes that keep the meaning; with `-`, the fixed text goes to standard output
     #[arg(long)]
     pub fix: bool,
     /// Apply fixes that may change the meaning, too
     #[arg(long)]
     pub unsafe_fixes: bool,
-    /// Show what the fixes would change, and change nothing
+    /// Print what the fixes would change, and change nothing
     #[arg(long)]
     pub diff: bool,
     /// Report only these codes or names
@@ -271,11 +272,12 @@ impl Global {
     /// Whether to colour what goes to this stream.
     pub fn use_color(&self, is_terminal: bool) -> bool {
         let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let asked = |name: &str| set(name) && std::env::var_os(name).is_some_and(|how| how != "0");
         match self.color {
             Color::Always => true,
             Color::Never => false,
             Color::Auto if set("NO_COLOR") => false,
-            Color::Auto if set("FORCE_COLOR") || set("CLICOLOR_FORCE") => true,
+            Color::Auto if asked("FORCE_COLOR") || asked("CLICOLOR_FORCE") => true,
             Color::Auto => {
                 is_terminal && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
             }

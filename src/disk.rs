@@ -112,8 +112,14 @@ impl World for Disk {
     }
 }
 
-/// A file, if it is one and not larger than anything that is read.
+/// A file, if it is one and not larger than any recipe that is read.
 pub fn read(path: &str) -> Result<Vec<u8>, ReadError> {
+    read_at_most(path.as_ref(), MAX_BYTES)
+}
+
+/// A file, if it is one and not larger than this. What has no size, a device or a pipe, is read
+/// one byte further than that, and no more.
+pub fn read_at_most(path: &Path, most: usize) -> Result<Vec<u8>, ReadError> {
     let other = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => ReadError::NotFound,
         io::ErrorKind::IsADirectory => ReadError::Directory,
@@ -124,12 +130,11 @@ pub fn read(path: &str) -> Result<Vec<u8>, ReadError> {
     if size.is_dir() {
         return Err(ReadError::Directory);
     }
-    if size.len() > MAX_BYTES as u64 {
+    if size.len() > most as u64 {
         return Err(ReadError::TooLarge(size.len()));
     }
-    // A device or a pipe has no size; it is read no further than a file would be.
     let mut bytes = Vec::with_capacity(size.len() as usize + 1);
-    file.take(MAX_BYTES as u64 + 1)
+    file.take(most as u64 + 1)
         .read_to_end(&mut bytes)
         .map_err(other)?;
     Ok(bytes)

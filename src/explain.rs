@@ -26,11 +26,17 @@ pub fn explain(args: &ExplainArgs, streams: &mut Streams<'_>) -> io::Result<u8> 
         }
         return Ok(OK);
     };
-    let found =
-        codes::find(written).and_then(|code| PAGES.iter().find(|(known, _)| *known == code.code));
-    match found {
-        Some((_, page)) => {
-            streams.out.write_all(page.as_bytes())?;
+    match codes::find(written) {
+        Some(code) => {
+            let page = PAGES.iter().find(|(known, _)| *known == code.code);
+            match page {
+                Some((_, page)) => streams.out.write_all(page.as_bytes())?,
+                None => writeln!(
+                    streams.out,
+                    "# {} {}\n\n{}",
+                    code.code, code.name, code.summary
+                )?,
+            }
             Ok(OK)
         }
         None => {

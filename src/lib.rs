@@ -29,6 +29,9 @@ pub const USAGE: u8 = 2;
 /// There is no such recipe.
 pub const NO_RECIPE: u8 = 3;
 
+/// Whoever reads our output is gone; what shells say of a program that dies from it.
+const UNREAD: u8 = 141;
+
 /// Where a command writes.
 pub struct Streams<'a> {
     pub out: &'a mut dyn Write,
@@ -46,7 +49,7 @@ pub fn run(
         Err(error) => {
             // Help and version are answers; the rest is wrong usage. clap knows the streams.
             let code = if error.use_stderr() { USAGE } else { OK };
-            return if error.print().is_err() { FAILED } else { code };
+            return if error.print().is_err() { UNREAD } else { code };
         }
     };
     let mut streams = Streams { out, err };
@@ -64,7 +67,7 @@ pub fn run(
     match done {
         Ok(code) => code,
         // Whoever reads our output has seen enough.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => 141,
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => UNREAD,
         Err(error) => {
             let _ = writeln!(streams.err, "rrc: {error}");
             USAGE

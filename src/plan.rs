@@ -1,7 +1,7 @@
 //! From a path to a plan that may run: a recipe is compiled, a plan is decoded; both are verified.
 
 use crate::cli::Global;
-use crate::disk::Disk;
+use crate::disk::{Disk, read_at_most};
 use crate::{NO_RECIPE, Streams, USAGE};
 use rrc_compiler::codes;
 use rrc_compiler::diagnostic::{Diagnostic, Report};
@@ -16,6 +16,9 @@ use std::path::Path;
 
 /// A plan, or the exit code of why there is none, which has been said.
 pub type Found<T> = Result<T, u8>;
+
+/// The largest plan that is read; a recipe of the largest size makes one a tenth of this.
+const MOST_BYTES: usize = 64 << 20;
 
 /// Whether a path names a compiled plan.
 pub fn is_plan(path: &str) -> bool {
@@ -34,7 +37,8 @@ pub fn compile(
     global: &Global,
     streams: &mut Streams<'_>,
 ) -> io::Result<Found<(Checked, Plan)>> {
-    if !Path::new(path).exists() && !path.contains('/') && Path::new(path).extension().is_none() {
+    let missing = !Path::new(path).exists();
+    if missing && !path.contains('/') && Path::new(path).extension().is_none() {
         writeln!(streams.err, "rrc: there is no recipe `{path}`")?;
         return Ok(Err(NO_RECIPE));
     }
@@ -49,6 +53,7 @@ pub fn compile(
     }
     Ok(match rrc_compiler::build(&checked, &sources, hash) {
         Some(plan) => Ok((checked, plan)),
+        None if missing => Err(NO_RECIPE),
         None => Err(USAGE),
     })
 }
@@ -78,17 +83,19 @@ pub fn show(
 
 /// Reads and decodes a plan file.
 pub fn read(path: &str, global: &Global, streams: &mut Streams<'_>) -> io::Result<Found<Plan>> {
-    let finding = match std::fs::read(path) {
+    let bytes = match read_at_most(path.as_ref(), MOST_BYTES) {
+        Ok(bytes) if bytes.len() > MOST_BYTES => Err(ReadError::TooLarge(bytes.len() as u64)),
+        read => read,
+    };
+    let missing = matches!(bytes, Err(ReadError::NotFound));
+    let finding = match bytes {
         Err(error) => {
-            let error = match error.kind() {
-                io::ErrorKind::NotFound => ReadError::NotFound,
-                io::ErrorKind::IsADirectory => ReadError::Directory,
-                _ => ReadError::Other(error.to_string()),
-            };
             let message = match error {
                 ReadError::NotFound => format!("there is no plan `{path}`"),
                 ReadError::Directory => format!("`{path}` is a directory"),
-                ReadError::TooLarge(_) => format!("`{path}` is too large"),
+                ReadError::TooLarge(_) => {
+                    format!("`{path}` is larger than the {MOST_BYTES} bytes that are read")
+                }
                 ReadError::Other(words) => format!("`{path}` cannot be read: {words}"),
             };
             (
@@ -111,7 +118,7 @@ pub fn read(path: &str, global: &Global, streams: &mut Streams<'_>) -> io::Resul
     };
     let (code, message, help) = finding;
     refuse(path, code, message, help, global, streams)?;
-    Ok(Err(USAGE))
+    Ok(Err(if missing { NO_RECIPE } else { USAGE }))
 }
 
 /// A plan that may run.

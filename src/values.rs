@@ -1,11 +1,16 @@
 //! Variables from the command line: `--vars FILE` and `--set KEY=VALUE`.
 
 use crate::Streams;
+use crate::disk::read_at_most;
+use rrc_compiler::world::ReadError;
 use rrc_vm::convert::from_json;
 use rrc_vm::value::{Map, Value};
 use std::io;
 use std::path::Path;
 use std::rc::Rc;
+
+/// The largest file of variables that is read.
+const MOST_BYTES: usize = 64 << 20;
 
 /// The variables that `--vars` and then `--set` give, or nothing after saying what is wrong.
 pub fn read(
@@ -33,7 +38,15 @@ pub fn read(
 }
 
 fn from_file(path: &Path) -> Result<Map, String> {
-    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+    let bytes = match read_at_most(path, MOST_BYTES) {
+        Ok(bytes) if bytes.len() <= MOST_BYTES => bytes,
+        Ok(_) | Err(ReadError::TooLarge(_)) => {
+            return Err(format!("the file is larger than {MOST_BYTES} bytes"));
+        }
+        Err(ReadError::NotFound) => return Err("there is no such file".to_string()),
+        Err(ReadError::Directory) => return Err("it is a directory".to_string()),
+        Err(ReadError::Other(words)) => return Err(words),
+    };
     let json = path
         .extension()
         .is_some_and(|extension| extension == "json");

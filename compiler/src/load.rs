@@ -107,6 +107,13 @@ impl Loader<'_> {
             readable: false,
         };
         let bytes = match self.world.read(path) {
+            // What has no size beforehand, a pipe, shows only now that it is too large.
+            Ok(bytes) if bytes.len() > doc::MAX_BYTES => {
+                let source = self.sources.add(Source::new(path, ""));
+                let error = ReadError::TooLarge(bytes.len() as u64);
+                self.report.add(unreadable(path, source, error));
+                return file;
+            }
             Ok(bytes) => bytes,
             Err(error) => {
                 let source = self.sources.add(Source::new(path, ""));

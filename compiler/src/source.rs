@@ -3,7 +3,7 @@
 //! A [`Span`] is a byte range of one source. Lines and columns exist only at the edge, where a
 //! report is written; nothing else in the compiler counts lines.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Which source a span is in. Small and copyable, so that every node can carry one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -71,7 +71,13 @@ pub struct Source {
     /// The text. Of a file that is not UTF-8, the lossy text: offsets up to the first bad byte hold.
     pub text: Arc<str>,
     line_starts: Vec<u32>,
+    /// How many characters begin before each block of bytes, once a column was asked for: a file
+    /// may be one line, and have a finding in every word of it.
+    characters: OnceLock<Vec<u32>>,
 }
+
+/// Bytes between two places whose characters are counted ahead.
+const BLOCK: usize = 4096;
 
 impl Source {
     pub fn new(name: impl Into<String>, text: impl Into<Arc<str>>) -> Source {
@@ -87,29 +93,56 @@ impl Source {
             name: name.into(),
             text,
             line_starts,
+            characters: OnceLock::new(),
         }
+    }
+
+    /// How many characters begin before an offset.
+    fn characters_before(&self, offset: usize) -> u32 {
+        let begin = |bytes: &[u8]| bytes.iter().filter(|byte| **byte & 0xc0 != 0x80).count() as u32;
+        let bytes = self.text.as_bytes();
+        let blocks = self.characters.get_or_init(|| {
+            let mut count = 0;
+            let counted = bytes.chunks(BLOCK).map(|block| {
+                let before = count;
+                count += begin(block);
+                before
+            });
+            counted.collect()
+        });
+        let block = (offset / BLOCK).min(blocks.len().saturating_sub(1));
+        let before = blocks.get(block).copied().unwrap_or(0);
+        before + begin(bytes.get(block * BLOCK..offset).unwrap_or_default())
     }
 
     pub fn place(&self, offset: u32) -> Place {
         let offset = offset.min(self.text.len() as u32);
         let line = self.line_starts.partition_point(|start| *start <= offset) - 1;
         let start = self.line_starts[line] as usize;
-        let before = self.text.get(start..offset as usize).unwrap_or("");
+        let column = match offset as usize - start {
+            near if near <= BLOCK => self
+                .text
+                .get(start..offset as usize)
+                .map_or(0, |before| before.chars().count() as u32),
+            _ => self.characters_before(offset as usize) - self.characters_before(start),
+        };
         Place {
             line: line as u32 + 1,
-            column: before.chars().count() as u32 + 1,
+            column: column + 1,
             offset,
         }
+    }
+
+    /// Where a line (from 1) begins.
+    pub fn line_start(&self, number: u32) -> usize {
+        let start = self.line_starts.get((number.max(1) - 1) as usize);
+        start.map_or(self.text.len(), |start| *start as usize)
     }
 
     /// The text of a line (from 1), without its line break.
     pub fn line(&self, number: u32) -> &str {
         let index = (number.max(1) - 1) as usize;
-        let start = self
-            .line_starts
-            .get(index)
-            .copied()
-            .unwrap_or(self.text.len() as u32) as usize;
+        let start = self.line_start(number);
         let end = self
             .line_starts
             .get(index + 1)
@@ -153,6 +186,16 @@ impl Sources {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn columns_far_into_a_line_are_counted_as_near_ones() {
+        let text = format!("first\n{}", "aé𝄞\t".repeat(5_000));
+        let source = Source::new("a", text.as_str());
+        for (column, (at, _)) in text[6..].char_indices().enumerate() {
+            let place = source.place(at as u32 + 6);
+            assert_eq!((place.line, place.column), (2, column as u32 + 1));
+        }
+    }
 
     #[test]
     fn columns_count_characters_and_offsets_count_bytes() {

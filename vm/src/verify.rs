@@ -16,6 +16,9 @@ use std::fmt;
 pub const MAX_HEIGHT: usize = 1024;
 /// How deep constants may nest.
 pub const MAX_CONST_DEPTH: u16 = 128;
+/// How large a constant may be when it is written out, in bytes of text and parts: constants may
+/// stand in others many times, and a small file would otherwise stand for an endless value.
+pub const MAX_CONST_SIZE: u64 = 1 << 26;
 
 /// A plan that was checked. Only [`verify`] makes one.
 #[derive(Debug)]
@@ -107,26 +110,31 @@ fn texts(plan: &Plan) -> Result<(), Rejected> {
 }
 
 #[inline]
-fn text(plan: &Plan, at: usize, what: &str, id: u32) -> Result<(), Rejected> {
-    if id as usize >= plan.texts.len() {
+/// Whether there is such a text, and its length.
+fn text(plan: &Plan, at: usize, what: &str, id: u32) -> Result<u64, Rejected> {
+    let ends = &plan.texts.ends;
+    let Some(&end) = ends.get(id as usize) else {
         return reject(at, format!("the {what} is no text of the plan"));
-    }
-    Ok(())
+    };
+    let start = (id as usize)
+        .checked_sub(1)
+        .map_or(0, |before| ends[before]);
+    Ok(u64::from(end.saturating_sub(start)))
 }
 
 fn constants(plan: &Plan) -> Result<(), Rejected> {
-    let mut depths: Vec<u16> = Vec::with_capacity(plan.constants.len());
+    let mut seen: Vec<(u16, u64)> = Vec::with_capacity(plan.constants.len());
     // Runs may not be shared without end, or a small file would stand for a huge constant.
     let mut parts_left = plan.parts.len();
     for (id, constant) in plan.constants.iter().enumerate() {
         let (first, count, width) = match *constant {
             Const::Null | Const::Bool(_) | Const::Int(_) | Const::Float(_) => {
-                depths.push(0);
+                seen.push((0, 1));
                 continue;
             }
             Const::Text(value) => {
-                text(plan, id, "text of a constant", value)?;
-                depths.push(0);
+                let size = text(plan, id, "text of a constant", value)?;
+                seen.push((0, 1 + size));
                 continue;
             }
             Const::List { first, count } => (first as usize, count as usize, 1),
@@ -145,21 +153,25 @@ fn constants(plan: &Plan) -> Result<(), Rejected> {
                 "a constant points outside of the parts, or shares too many of them",
             );
         };
-        let mut depth = 0;
+        let (mut depth, mut size) = (0, 1u64);
         for pair in run.chunks_exact(width) {
             if let [key, _] = *pair {
-                text(plan, id, "key of a constant", key)?;
+                size += text(plan, id, "key of a constant", key)?;
             }
-            let inner = pair.last().and_then(|&part| depths.get(part as usize));
-            let Some(&inner) = inner else {
+            let inner = pair.last().and_then(|&part| seen.get(part as usize));
+            let Some(&(inner_depth, inner_size)) = inner else {
                 return reject(id, "a part of a constant does not come before it");
             };
-            depth = depth.max(inner);
+            depth = depth.max(inner_depth);
+            size = size.saturating_add(inner_size);
         }
         if depth >= MAX_CONST_DEPTH {
             return reject(id, "a constant nests too deeply");
         }
-        depths.push(depth + 1);
+        if size > MAX_CONST_SIZE {
+            return reject(id, "a constant is too large when written out");
+        }
+        seen.push((depth + 1, size));
     }
     Ok(())
 }

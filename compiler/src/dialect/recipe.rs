@@ -20,6 +20,9 @@ use rustc_hash::FxHashMap;
 /// More steps than this are refused: nobody wrote them, and every table grows with them.
 pub const MOST_STEPS: usize = 20_000;
 
+/// Fields that nothing reads yet; what is written there must make sense all the same.
+const UNREAD: &[&str] = &["rate_limiting", "secrets"];
+
 /// How a recipe is read, besides its dialect.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
@@ -61,6 +64,7 @@ pub fn lower(
     lower.unique_ids(&steps);
     order::check(node, dialect, lower.report);
     raw::check(&lower.pasted, &steps, lower.report);
+    fields.check(UNREAD, lower.report);
     let extends = fields.text("extends", lower.report);
     let parent = extends.map(|name| Parent {
         name: name.text().to_string(),
@@ -326,6 +330,21 @@ impl Lower<'_> {
                 .help("move the steps into a stage"),
             );
         }
+        let count = count_steps(fields.whole());
+        if count > MOST_STEPS {
+            let key = if fields.has("stages") {
+                "stages"
+            } else {
+                "steps"
+            };
+            let span = fields.key_span(key).unwrap_or_else(|| fields.head());
+            let message = format!("a recipe of {count} steps; at most {MOST_STEPS} are read");
+            self.report.add(
+                Diagnostic::new(&codes::TOO_MANY_STEPS, span, message)
+                    .help("use `foreach`, or split the recipe"),
+            );
+            return Vec::new();
+        }
         if let Some(stages) = fields.list("stages", self.report) {
             return self.stages(stages, fields);
         }
@@ -335,6 +354,10 @@ impl Lower<'_> {
         let Some(items) = fields.list("steps", self.report) else {
             return Vec::new();
         };
+        let cut_short = fields.node("steps").is_some_and(|node| node.partial);
+        if items.is_empty() && cut_short {
+            return Vec::new();
+        }
         self.steps(
             items,
             fields.key_span("steps").unwrap_or_else(|| fields.head()),
@@ -347,17 +370,6 @@ impl Lower<'_> {
                 Diagnostic::new(&codes::BAD_VALUE, span, "`steps` is empty")
                     .help("a recipe needs at least one step"),
             );
-        }
-        if items.len() > MOST_STEPS {
-            let message = format!(
-                "a list of {} steps; at most {MOST_STEPS} are read",
-                items.len()
-            );
-            self.report.add(
-                Diagnostic::new(&codes::TOO_MANY_STEPS, span, message)
-                    .help("use `foreach`, or split the recipe"),
-            );
-            return Vec::new();
         }
         let mut steps = Vec::new();
         for (index, item) in items.iter().enumerate() {
@@ -546,6 +558,20 @@ fn join_group(steps: &mut Vec<Step>, name: &str, span: Span, step: Step) {
         },
         ..group
     });
+}
+
+/// All steps that are written in a recipe, in stages and in the bodies of loops as well.
+fn count_steps(map: Doc<'_>) -> usize {
+    let inside = |key| {
+        let items = map.get(key).and_then(|list| list.list());
+        let items = items.unwrap_or_default();
+        let deeper: usize = items.iter().map(|item| count_steps(*item)).sum();
+        (items.len(), deeper)
+    };
+    let (_, staged) = inside("stages");
+    let (own, nested) = inside("steps");
+    let (body, deeper) = inside("while_steps");
+    staged + own + nested + body + deeper
 }
 
 fn duplicate(what: &str, name: &str, span: Span, first: Span) -> Diagnostic {

@@ -20,6 +20,14 @@ use rrc_vm::plan::StepKind;
 
 /// Bytes of output that are kept when the recipe does not say.
 const OUTPUT_LIMIT: u64 = 10 * 1024 * 1024;
+/// Fields that nothing reads yet; what is written there must make sense all the same.
+const UNREAD: &[&str] = &[
+    "depends_on",
+    "parallel_group",
+    "once",
+    "auto_stage",
+    "recursion",
+];
 /// Iterations of a loop when the recipe does not say.
 const ITERATIONS: i64 = 100;
 
@@ -63,6 +71,7 @@ impl Lower<'_> {
             (false, _) => (None, StepKind::Bash),
         };
         self.loop_only(&fields, looped);
+        fields.check(UNREAD, self.report);
         let deadline = self.deadline(&fields, kind);
         let work = Step {
             id: id.clone(),

@@ -139,15 +139,9 @@ impl<'a> Fields<'a> {
             span,
             format!("{} has no field `{name}`", article(self.shape.what)),
         );
-        let hint = self.shape.hints.iter().find(|(wrong, _)| *wrong == name);
-        let better = match hint {
-            Some((_, better)) if better.contains(' ') => {
-                return report.add(found.help(*better));
-            }
-            Some((_, better)) => Some(*better),
-            None => nearest(name, self.shape.names()),
-        };
+        let better = self.better(name);
         report.add(match better {
+            Some(advice) if advice.contains(' ') => found.help(advice),
             Some(better) => {
                 let found = found.help(format!("write `{better}`"));
                 // Renaming to a name that is there already would only move the mistake.
@@ -175,6 +169,24 @@ impl<'a> Fields<'a> {
                 })
             }
         });
+    }
+
+    /// The field that is meant by a name that is none, or advice in words.
+    fn better(&self, name: &str) -> Option<&'static str> {
+        let hint = self.shape.hints.iter().find(|(wrong, _)| *wrong == name);
+        match hint {
+            Some((_, better)) => Some(better),
+            None => nearest(name, self.shape.names()),
+        }
+    }
+
+    /// Whether a field stands there under a wrong name, which has been said.
+    fn misspelt(&self, name: &str) -> bool {
+        let entries = self.node.map().unwrap_or_default();
+        entries.iter().filter_map(Entry::name).any(|written| {
+            let unknown = self.shape.field(written).is_none() && !self.shape.lets_through(written);
+            unknown && self.better(written) == Some(name)
+        })
     }
 
     fn written(&self, field: &Field) -> bool {
@@ -253,6 +265,9 @@ impl<'a> Fields<'a> {
         let written = self.entry(name);
         let broken = written.is_some_and(|entry| entry.value.is_broken());
         if broken || (written.is_none() && self.node.partial) || !self.is_map() {
+            return None;
+        }
+        if written.is_none() && self.misspelt(name) {
             return None;
         }
         let doc = self.shape.field(name).map_or("", |field| field.doc);
@@ -434,6 +449,37 @@ impl<'a> Fields<'a> {
             self.wrong(field, "a map", node, report);
         }
         map
+    }
+
+    /// Holds fields against their types, for those that nobody asks for.
+    pub fn check(&self, names: &[&str], report: &mut Report) {
+        for name in names {
+            let Some(field) = self.shape.field(name) else {
+                continue;
+            };
+            match &field.ty {
+                Type::Text | Type::Name => drop(self.text(name, report)),
+                Type::Bool => drop(self.boolean(name, report)),
+                Type::Int { .. } => drop(self.integer(name, report)),
+                Type::Number => drop(self.number(name, report)),
+                Type::Choice(_) => drop(self.choice(name, report)),
+                Type::List(Type::Text | Type::Name) => {
+                    for item in self.list(name, report).unwrap_or_default() {
+                        let what = format!("an item of `{name}`");
+                        text_of(&what, *item, self.schema, report);
+                    }
+                }
+                Type::List(_) => drop(self.list(name, report)),
+                Type::Map(_) => drop(self.map(name, report)),
+                Type::Nested(shape) => {
+                    if let Some(nested) = self.nested(name, report) {
+                        let all: Vec<&str> = shape.fields.iter().map(|field| field.name).collect();
+                        nested.check(&all, report);
+                    }
+                }
+                Type::OneOf(_) | Type::Any => {}
+            }
+        }
     }
 
     /// The fields of a field of type [`Type::Nested`].

@@ -181,21 +181,17 @@ fn window(span: Span, sources: &Sources, paint: &Paint, out: &mut Vec<u8>) -> Re
     let source = sources.get(span.source);
     let place = source.place(span.start);
     let line = source.line(place.line);
-    let column = place.column as usize - 1;
-    let first = column.saturating_sub(WINDOW);
+    let line_start = source.line_start(place.line);
+    let at = (span.start as usize - line_start).min(line.len());
+    // Counted from the finding outwards: the line may be all of the file.
+    let before: Vec<(usize, char)> = line[..at].char_indices().rev().take(WINDOW).collect();
+    let first = before.last().map_or(at, |(start, _)| *start);
+    let after = line[at..].char_indices().nth(2 * WINDOW - before.len());
+    let last = after.map_or(line.len(), |(end, _)| at + end);
     let visible = |c: char| if acts_on_terminal(c) { ' ' } else { c };
-    let piece: String = line
-        .chars()
-        .skip(first)
-        .take(2 * WINDOW)
-        .map(visible)
-        .collect();
+    let piece: String = line[first..last].chars().map(visible).collect();
     let left = if first > 0 { "…" } else { "" };
-    let right = if line.chars().nth(first + 2 * WINDOW).is_some() {
-        "…"
-    } else {
-        ""
-    };
+    let right = if last < line.len() { "…" } else { "" };
     let end = first_line(span, sources).end as usize;
     let width = source
         .text
@@ -204,7 +200,7 @@ fn window(span: Span, sources: &Sources, paint: &Paint, out: &mut Vec<u8>) -> Re
         .clamp(1, WINDOW);
     let number = place.line.to_string();
     let margin = " ".repeat(number.len());
-    let indent = " ".repeat(column - first + left.chars().count());
+    let indent = " ".repeat(before.len() + left.chars().count());
     writeln!(out, " {margin} ╭─[ {} ]", link(sources, span))?;
     writeln!(out, " {number} │ {left}{piece}{right}")?;
     writeln!(

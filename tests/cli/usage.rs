@@ -1,0 +1,308 @@
+//! Help, version, usage errors, streams and colours.
+
+use crate::binary::Folder;
+use crate::{BAD, GOOD};
+
+const COMMANDS: [(&str, &str); 7] = [
+    ("check", "--deny-warnings"),
+    ("build", "--output"),
+    ("run", "--set"),
+    ("eval", "--bool"),
+    ("disasm", "<PLAN>"),
+    ("explain", "[CODE]"),
+    ("completions", "<SHELL>"),
+];
+
+#[test]
+fn help_says_what_a_command_does_and_takes() {
+    let folder = Folder::new();
+    let all = folder.rrc(&["--help"]).go().exits(0).no_err();
+    assert!(all.out.contains("Exit codes"), "{}", all.out);
+    for (command, option) in COMMANDS {
+        assert!(all.out.contains(&format!("\n  {command} ")), "{command}");
+        for ask in [
+            &[command, "--help"][..],
+            &[command, "-h"],
+            &["help", command],
+        ] {
+            folder
+                .rrc(ask)
+                .go()
+                .exits(0)
+                .no_err()
+                .out_has(&format!("Usage: rrc {command}"))
+                .out_has(option);
+        }
+    }
+}
+
+#[test]
+fn every_command_has_a_version() {
+    let folder = Folder::new();
+    let version = env!("CARGO_PKG_VERSION");
+    folder
+        .rrc(&["--version"])
+        .go()
+        .exits(0)
+        .no_err()
+        .out_has(version);
+    folder.rrc(&["-V"]).go().exits(0).no_err().out_has(version);
+    for (command, _) in COMMANDS {
+        let said = folder.rrc(&[command, "--version"]).go();
+        said.exits(0).no_err().out_has(version);
+    }
+}
+
+#[test]
+fn wrong_usage_is_said_on_standard_error() {
+    let folder = Folder::with("a.yaml", GOOD);
+    let wrong: [&[&str]; 16] = [
+        &[],
+        &["chekc"],
+        &["build"],
+        &["run"],
+        &["eval"],
+        &["disasm"],
+        &["completions", "nosh"],
+        &["check", "--formt", "json", "a.yaml"],
+        &["check", "--format", "xml", "a.yaml"],
+        &["check", "--color", "sometimes", "a.yaml"],
+        &["check", "--dialect", "klingon", "a.yaml"],
+        &["run", "a.yaml", "--jobs", "0"],
+        &["run", "a.yaml", "--timeout", "soon"],
+        &["run", "a.yaml", "--timeout", "-1"],
+        &["run", "a.yaml", "--set", "nothing"],
+        &["run", "a.yaml", "-C", "nowhere"],
+    ];
+    for args in wrong {
+        let said = folder.rrc(args).go().exits(2).no_out();
+        assert!(!said.err.trim().is_empty(), "{said:?}");
+    }
+    folder.rrc(&["chekc"]).go().exits(2).err_has("check");
+    folder
+        .rrc(&["check", "--formt", "json"])
+        .go()
+        .exits(2)
+        .err_has("--format");
+    folder
+        .rrc(&["run", "a.yaml", "--vars", "no.yaml"])
+        .go()
+        .exits(2)
+        .no_out()
+        .err_has("no.yaml");
+}
+
+#[test]
+fn an_unknown_code_is_wrong_usage_and_the_nearest_is_named() {
+    let folder = Folder::with("a.yaml", GOOD);
+    for option in ["--select", "--ignore"] {
+        folder
+            .rrc(&["check", option, "undefined-varable", "a.yaml"])
+            .go()
+            .exits(2)
+            .no_out()
+            .err_has("undefined-variable");
+    }
+}
+
+#[test]
+fn data_goes_to_standard_output_and_the_rest_to_standard_error() {
+    let folder = Folder::with("a.yaml", BAD);
+    folder.write("good.yaml", GOOD);
+    let said = folder.rrc(&["check", "a.yaml"]).go().exits(1);
+    assert!(said.out.contains("RRC0201") && !said.err.contains("RRC0201"));
+    assert!(
+        said.err.contains("1 error, 1 warning in 1 file"),
+        "{said:?}"
+    );
+    for format in ["concise", "json", "sarif", "github"] {
+        folder
+            .rrc(&["check", "a.yaml", "--format", format])
+            .go()
+            .exits(1)
+            .no_err();
+    }
+    // What stands in the way of a run or a plan is not their data.
+    folder
+        .rrc(&["run", "a.yaml"])
+        .go()
+        .exits(2)
+        .no_out()
+        .err_has("RRC0201");
+    folder
+        .rrc(&["build", "a.yaml"])
+        .go()
+        .exits(2)
+        .no_out()
+        .err_has("RRC0201");
+    folder
+        .rrc(&["build", "good.yaml"])
+        .go()
+        .exits(0)
+        .no_out()
+        .err_has("good.rrb");
+}
+
+#[test]
+fn quiet_says_nothing_on_success() {
+    let folder = Folder::with("a.yaml", GOOD);
+    folder
+        .rrc(&["check", "-q", "a.yaml"])
+        .go()
+        .exits(0)
+        .no_out()
+        .no_err();
+    folder
+        .rrc(&["build", "-q", "a.yaml"])
+        .go()
+        .exits(0)
+        .no_out()
+        .no_err();
+    folder
+        .rrc(&["-q", "run", "--validate-only", "a.yaml"])
+        .go()
+        .exits(0)
+        .no_out()
+        .no_err();
+    folder.write("bad.yaml", BAD);
+    folder
+        .rrc(&["check", "-q", "bad.yaml"])
+        .go()
+        .exits(1)
+        .no_err()
+        .out_has("RRC0201");
+}
+
+#[test]
+fn verbose_says_the_dialect_and_why() {
+    let amplihack = "name: a\nsteps:\n- {id: a, command: 'true'}\n";
+    let pinned =
+        "# rrc: dialect = amplihack\nname: a\nsteps:\n- {id: a, type: bash, command: 'true'}\n";
+    let cases = [
+        (GOOD, &[][..], "amplifier", "nothing"),
+        (GOOD, &["--dialect", "amplihack"], "amplihack", "asked"),
+        (amplihack, &[], "amplihack", "`command` without `type`"),
+        (pinned, &[], "amplihack", "comment"),
+    ];
+    for (text, args, dialect, why) in cases {
+        let folder = Folder::with("a.yaml", text);
+        let mut all = vec!["check", "-v", "a.yaml"];
+        all.extend(args);
+        let said = folder.rrc(&all).go().exits(0).no_out();
+        assert!(
+            said.err.contains(dialect) && said.err.contains(why),
+            "{said:?}"
+        );
+    }
+}
+
+/// Whether a command coloured its findings.
+fn colours(args: &[&str], env: &[(&str, &str)]) -> bool {
+    let folder = Folder::with("a.yaml", BAD);
+    let mut all = vec!["check", "a.yaml"];
+    all.extend(args);
+    let rrc = folder.rrc(&all);
+    let rrc = env
+        .iter()
+        .fold(rrc, |rrc, (name, value)| rrc.env(name, value));
+    rrc.go().exits(1).out.contains('\x1b')
+}
+
+#[test]
+fn colour_is_for_terminals_and_for_those_who_ask() {
+    assert!(!colours(&[], &[]), "a pipe is no terminal");
+    assert!(!colours(&[], &[("TERM", "dumb")]));
+    assert!(colours(&["--color", "always"], &[]));
+    assert!(colours(
+        &["--color=always"],
+        &[("NO_COLOR", "1"), ("TERM", "dumb")]
+    ));
+    assert!(!colours(&["--color", "never"], &[("FORCE_COLOR", "1")]));
+    assert!(colours(&[], &[("FORCE_COLOR", "1")]));
+    assert!(colours(&[], &[("CLICOLOR_FORCE", "1")]));
+    assert!(!colours(&[], &[("CLICOLOR_FORCE", "0")]), "0 asks for none");
+    assert!(!colours(&[], &[("FORCE_COLOR", "0")]), "0 asks for none");
+    assert!(!colours(&[], &[("NO_COLOR", "1"), ("FORCE_COLOR", "1")]));
+    assert!(!colours(&[], &[("NO_COLOR", "1"), ("CLICOLOR_FORCE", "1")]));
+    assert!(
+        colours(&[], &[("NO_COLOR", ""), ("FORCE_COLOR", "1")]),
+        "empty is unset"
+    );
+    assert!(!colours(&["--format", "json"], &[("FORCE_COLOR", "1")]));
+    assert!(!colours(&["--format", "github"], &[("FORCE_COLOR", "1")]));
+    assert!(!colours(&["--output-file", "/dev/stdout"], &[]));
+}
+
+#[test]
+fn a_terminal_has_colour_unless_it_is_dumb() {
+    let folder = Folder::with("a.yaml", BAD);
+    let on_terminal = |env: &str| {
+        // `script` gives the command a terminal of its own.
+        folder
+            .sh(&format!(
+                "{env} script -qec \"$RRC check a.yaml\" /dev/null </dev/null"
+            ))
+            .go()
+    };
+    let said = on_terminal("TERM=xterm");
+    if said.code == Some(127) {
+        eprintln!("skipped: there is no `script` to make a terminal");
+        return;
+    }
+    assert!(said.out.contains('\x1b'), "{said:?}");
+    assert!(!on_terminal("TERM=dumb").out.contains('\x1b'));
+    assert!(!on_terminal("TERM=xterm NO_COLOR=1").out.contains('\x1b'));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let folder = Folder::new();
+    for number in 0..200 {
+        folder.write(&format!("r/{number}.yaml"), BAD);
+    }
+    for command in [
+        "check r",
+        "check --format json r",
+        "check --format sarif r",
+        "check --format concise r",
+        "explain",
+        "explain RRC0201",
+        "completions zsh",
+        "--help",
+        "run --help",
+    ] {
+        // `true` reads nothing at all; `head` reads some.
+        for reader in ["true", "head -1"] {
+            let said = folder
+                .sh(&format!("\"$RRC\" {command} | {reader}"))
+                .go()
+                .exits(0);
+            let summary = said.err.contains(" errors, ") && said.err.lines().count() == 1;
+            assert!(said.err.is_empty() || summary, "{said:?}");
+        }
+    }
+}
+
+#[test]
+fn a_full_disk_is_said() {
+    let folder = Folder::with("a.yaml", BAD);
+    if !std::path::Path::new("/dev/full").exists() {
+        eprintln!("skipped: there is no /dev/full");
+        return;
+    }
+    folder
+        .sh("\"$RRC\" check --format json a.yaml > /dev/full")
+        .go()
+        .exits(2)
+        .err_has("rrc: ");
+    folder
+        .sh("\"$RRC\" check a.yaml --output-file /dev/full")
+        .go()
+        .exits(2)
+        .err_has("/dev/full");
+    folder
+        .rrc(&["check", "a.yaml", "--output-file", "no/such/folder"])
+        .go()
+        .exits(2)
+        .err_has("no/such/folder");
+}
