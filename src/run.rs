@@ -28,9 +28,10 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
         Ok(verified) => Rc::new(verified),
         Err(code) => return Ok(code),
     };
-    let Some(given) = values::read(args.vars.as_deref(), &args.set, streams)? else {
+    let mut variables = defaults(verified.plan());
+    if !values::put_over(&mut variables, args.vars.as_deref(), &args.set, streams)? {
         return Ok(USAGE);
-    };
+    }
     if args.validate_only {
         if !global.quiet {
             writeln!(streams.err, "{} can run", args.file)?;
@@ -63,7 +64,7 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
         deny: args.deny.clone(),
         agents: config.agents.clone(),
     };
-    let variables = variables(verified.plan(), given, args, &settings, &clock);
+    runner_values(&mut variables, verified.plan(), args, &settings, &clock);
     let outcome = perform(
         &verified, variables, &settings, &clock, args, global, streams,
     )?;
@@ -216,8 +217,8 @@ fn timeout(args: &RunArgs, streams: &mut Streams<'_>) -> io::Result<Option<Optio
     }
 }
 
-/// Defaults of the plan, over them what the user gave, over that what only the runner knows.
-fn variables(plan: &Plan, given: Map, args: &RunArgs, settings: &Settings, clock: &Clock) -> Map {
+/// What variables hold when nobody says otherwise.
+fn defaults(plan: &Plan) -> Map {
     let mut variables = Map::default();
     for input in &plan.inputs {
         let Some(name) = plan.texts.get(input.name) else {
@@ -227,7 +228,17 @@ fn variables(plan: &Plan, given: Map, args: &RunArgs, settings: &Settings, clock
             variables.insert(Rc::from(name), constant(plan, default));
         }
     }
-    variables.extend(given);
+    variables
+}
+
+/// What only the runner knows, over everything else.
+fn runner_values(
+    variables: &mut Map,
+    plan: &Plan,
+    args: &RunArgs,
+    settings: &Settings,
+    clock: &Clock,
+) {
     for name in results::runner_names(plan) {
         let tags = |tags: &[String]| {
             Value::list(tags.iter().map(|tag| Value::text(tag.as_str())).collect())
@@ -239,7 +250,6 @@ fn variables(plan: &Plan, given: Map, args: &RunArgs, settings: &Settings, clock
         };
         variables.insert(Rc::from(name), value);
     }
-    variables
 }
 
 fn session(settings: &Settings, clock: &Clock) -> Value {

@@ -332,7 +332,10 @@ impl<'a> Scope<'a> {
     {
         match &expr.kind {
             ExprKind::Literal(literal) => Some(literal),
-            ExprKind::Var { name, .. } => self.literals.get(name.as_str()).copied(),
+            // A name that is set on the way is not what the file says any more.
+            ExprKind::Var { name, .. } if self.visible.get(name.as_str()) == Some(&1) => {
+                self.literals.get(name.as_str()).copied()
+            }
             ExprKind::Field { of, name, .. } => match self.literal(of)? {
                 Literal::Map(fields) => fields
                     .iter()

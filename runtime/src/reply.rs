@@ -1,6 +1,6 @@
 //! Between the machine's values and the runtime's requests and outcomes.
 
-use crate::process::{ErrorKind, Outcome, Request, Script};
+use crate::process::{ENVIRONMENT_MAX, ErrorKind, Outcome, Request, Script, VALUE_MAX};
 use rrc_vm::fault::{Failure, FailureKind};
 use rrc_vm::text::render;
 use rrc_vm::value::{Map, Value};
@@ -56,6 +56,7 @@ pub fn request(args: &Args, here: &Path) -> Request {
     });
     request.vars = args.pairs("vars");
     request.ambient = args.pairs("ambient");
+    keep_mentioned(&mut request);
     request.env = args.pairs("env");
     request.cwd = match args.text("cwd") {
         Some(cwd) if !cwd.is_empty() => here.join(cwd),
@@ -73,6 +74,29 @@ pub fn request(args: &Args, here: &Path) -> Request {
     }
     request.stream = matches!(args.get("stream"), Value::Bool(true));
     request
+}
+
+/// What does not fit the environment, but stands in the text of the script, must arrive all the
+/// same: it becomes a variable of the script.
+fn keep_mentioned(request: &mut Request) {
+    let Some(script) = &request.script else {
+        return;
+    };
+    let sizes = request
+        .ambient
+        .iter()
+        .map(|(name, value)| name.len() + value.len() + 2);
+    let too_many = sizes.sum::<usize>() > ENVIRONMENT_MAX;
+    let unfit = |value: &str| too_many || value.len() > VALUE_MAX || value.contains('\0');
+    for (name, value) in &request.ambient {
+        let known = request.vars.iter().any(|(var, _)| var == name);
+        if unfit(value) && !known && script.text.contains(name.as_str()) {
+            request.vars.push((name.clone(), value.clone()));
+        }
+    }
+    request
+        .ambient
+        .retain(|(name, _)| !request.vars.iter().any(|(var, _)| var == name));
 }
 
 /// How a process ended, as the machine wants to know it.
