@@ -130,16 +130,29 @@ impl Loader<'_> {
         file.readable = true;
         let text = self.sources.get(source).text.clone();
         let arena = Bump::new();
+        let said = self.report.findings.len();
         let Some(root) = yaml::read(&arena, source, &text, self.report) else {
             return file;
         };
+        let broken = self.report.findings[said..]
+            .iter()
+            .any(|finding| finding.code == &codes::YAML_SYNTAX);
         let pinned = self.options.dialect;
         let choice = choose(pinned, caller, path, source, &text, root, self.report);
         let how = dialect::Options {
             deliberate: choice.is_deliberate(),
             raw: self.options.raw,
         };
+        let said = self.report.findings.len();
         let lowered = dialect::lower(root, source, choice.dialect, how, self.report);
+        if broken {
+            // What could not be read is not missing.
+            let mut number = 0;
+            self.report.findings.retain(|finding| {
+                number += 1;
+                number <= said || finding.code != &codes::MISSING_FIELD
+            });
+        }
         file.unit = lowered.map(|lowered| self.extend(lowered, path, choice.dialect, chain));
         file.choice = Some(choice);
         file
