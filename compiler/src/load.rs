@@ -136,9 +136,13 @@ impl Loader<'_> {
         let arena = Bump::new();
         let is_json = path.ends_with(".json");
         let read = if is_json { json::read } else { yaml::read };
+        let said = self.report.findings.len();
         let Some(root) = read(&arena, source, &text, self.report) else {
             return file;
         };
+        let broken = self.report.findings[said..]
+            .iter()
+            .any(|finding| finding.code == &codes::YAML_SYNTAX);
         if is_json && dialect::is_template_or_tool(root) {
             return file;
         }
@@ -152,7 +156,16 @@ impl Loader<'_> {
             deliberate: choice.is_deliberate(),
             raw: self.options.raw,
         };
+        let said = self.report.findings.len();
         let lowered = dialect::lower(root, source, choice.dialect, how, self.report);
+        if broken {
+            // What could not be read is not missing.
+            let mut number = 0;
+            self.report.findings.retain(|finding| {
+                number += 1;
+                number <= said || finding.code != &codes::MISSING_FIELD
+            });
+        }
         file.unit = lowered.map(|lowered| self.extend(lowered, path, choice.dialect, chain));
         file.choice = Some(choice);
         file
