@@ -37,19 +37,22 @@ pub fn resolve_expression(unit: &Unit, expr: &Expr, report: &mut Report) {
 }
 
 /// What units can know of each other's variables.
-struct Links<'a> {
+pub struct Links<'a> {
     /// What each unit may have set when it is done, calls included.
-    sets: Vec<FxHashSet<&'a str>>,
+    pub sets: Vec<FxHashSet<&'a str>>,
     /// What callers may give each unit.
-    given: Vec<FxHashSet<&'a str>>,
+    pub given: Vec<FxHashSet<&'a str>>,
+    /// Units that call recipes nobody knows yet, which may set anything.
+    pub open: Vec<bool>,
 }
 
 impl<'a> Links<'a> {
-    fn new(program: &'a Program) -> Links<'a> {
+    pub fn new(program: &'a Program) -> Links<'a> {
         let count = program.units.len();
         let mut links = Links {
             sets: vec![FxHashSet::default(); count],
             given: vec![FxHashSet::default(); count],
+            open: vec![false; count],
         };
         let mut calls: Vec<(usize, &'a Call)> = Vec::new();
         for (number, unit) in program.units.iter().enumerate() {
@@ -65,6 +68,9 @@ impl<'a> Links<'a> {
                 visit::calls(step, &mut |call| calls.push((number, call)));
             }
         }
+        for (caller, call) in &calls {
+            links.open[*caller] |= call.spreads && call.target.is_none();
+        }
         // Sets only grow and are bounded by the names of the program, so this comes to rest.
         while links.grow(&calls) {}
         links
@@ -78,6 +84,7 @@ impl<'a> Links<'a> {
                 .chain(&links.given)
                 .map(FxHashSet::len)
                 .sum::<usize>()
+                + links.open.iter().filter(|open| **open).count()
         };
         let before = size(self);
         for (caller, call) in calls {
@@ -89,6 +96,7 @@ impl<'a> Links<'a> {
                 given.extend(&self.sets[*caller]);
             }
             if call.spreads {
+                self.open[*caller] |= self.open[target];
                 let mut back = self.sets[target].clone();
                 back.extend(&given);
                 self.sets[*caller].extend(back);
