@@ -6,9 +6,10 @@ use crate::{FAILED, OK, Streams, USAGE};
 use rrc_compiler::codes::{self, Severity};
 use rrc_compiler::diagnostic::{Applicability, Diagnostic, nearest};
 use rrc_compiler::dialect::choose::{Choice, Reason};
+use rrc_compiler::ir::Unit;
 use rrc_compiler::source::Sources;
 use rrc_compiler::{Checked, fix, report};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, IsTerminal, Write};
 
 /// Rounds of fixing: one fix may lay bare another.
@@ -26,7 +27,7 @@ pub fn check(args: &CheckArgs, global: &Global, streams: &mut Streams<'_>) -> io
         return Ok(USAGE);
     };
     let mut sources = Sources::default();
-    let mut all = Vec::new();
+    let mut all: Vec<Checked> = Vec::new();
     let mut readable = true;
     let mut applied = 0;
     let mut diffs = String::new();
@@ -40,9 +41,9 @@ pub fn check(args: &CheckArgs, global: &Global, streams: &mut Streams<'_>) -> io
         if global.verbose {
             say_choice(&file.name, &fixed.checked, &sources, streams)?;
         }
-        all.extend(fixed.checked.report.findings);
+        all.push(fixed.checked);
     }
-    let kept: Vec<Diagnostic> = all
+    let kept: Vec<Diagnostic> = once(all, &sources)
         .into_iter()
         .filter(|finding| wanted(finding, args))
         .collect();
@@ -65,6 +66,34 @@ pub fn check(args: &CheckArgs, global: &Global, streams: &mut Streams<'_>) -> io
         (true, true) if !args.exit_zero => FAILED,
         _ => OK,
     })
+}
+
+/// The findings about all files, each once. What a recipe may read depends on who calls it: where
+/// its callers are checked too, they know, and what it looks like alone does not matter.
+fn once(all: Vec<Checked>, sources: &Sources) -> Vec<Diagnostic> {
+    let name = |unit: &Unit| sources.get(unit.source).name.clone();
+    let called: BTreeSet<String> = all
+        .iter()
+        .flat_map(|checked| checked.program.units.iter().skip(1).map(name))
+        .collect();
+    let mut seen = BTreeSet::new();
+    let mut kept = Vec::new();
+    for checked in all {
+        let main = checked.program.units.first();
+        let alone = main.filter(|unit| called.contains(&name(unit)));
+        for finding in checked.report.findings {
+            let names = finding.code.code.starts_with("RRC02");
+            if names && alone.is_some_and(|unit| unit.source == finding.span.source) {
+                continue;
+            }
+            let (start, end) = (finding.span.start, finding.span.end);
+            let file = sources.get(finding.span.source).name.clone();
+            if seen.insert((file, start, end, finding.code.code, finding.message.clone())) {
+                kept.push(finding);
+            }
+        }
+    }
+    kept
 }
 
 /// A file to check.

@@ -157,8 +157,9 @@ impl<'a> Trace<'a> {
         }
         let inner = self.under.len();
         let goes_on = matches!(step.on_failure, OnFailure::Continue { .. });
-        let compound = !matches!(step.node, Node::Act(_));
-        if goes_on && compound {
+        // A loop goes on after a failing turn; a list of steps ends with the first that fails.
+        let list = matches!(step.node, Node::Seq(_) | Node::Par { .. });
+        if goes_on && list {
             let number = self.number();
             self.under.push(Under::Succeeds(number, step.span));
         }

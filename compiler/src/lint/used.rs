@@ -90,8 +90,20 @@ fn meant<'a>(unit: &'a Unit, uses: &Uses<'_>, bind: &Bind) -> Option<&'a str> {
     nearest(&bind.name, left).filter(|near| is_slip(&bind.name, near))
 }
 
-/// `part1` and `part2`, `file` and `files` are two names, not one and a slip.
+/// A letter too many, too few, wrong or swapped. `part1` and `part2`, `file` and `files` are two
+/// names, not one and a slip.
 fn is_slip(one: &str, other: &str) -> bool {
+    let missing = |from: &str, of: &str| {
+        let mut rest: Vec<char> = from.chars().collect();
+        let found = |c: char, rest: &mut Vec<char>| {
+            let at = rest.iter().position(|other| *other == c);
+            at.map(|at| rest.swap_remove(at)).is_some()
+        };
+        of.chars().filter(|c| !found(*c, &mut rest)).count()
+    };
+    if missing(one, other) > 1 || missing(other, one) > 1 {
+        return false;
+    }
     let bare = |name: &str| -> String {
         let letters = name.chars().filter(|c| !c.is_ascii_digit());
         letters.collect::<String>().trim_end_matches(['s', '_', '-']).to_string()
