@@ -59,7 +59,10 @@ fn inputs_given(program: &Program, links: &Links<'_>, unit: &Unit, report: &mut 
             let Some(read) = alone.findings.iter().find(|found| found.message == words) else {
                 continue;
             };
-            let message = format!("`{}` needs `{name}`, and this call does not give it", child.name);
+            let message = format!(
+                "`{}` needs `{name}`, and this call does not give it",
+                child.name
+            );
             report.add(
                 Diagnostic::new(&codes::MISSING_INPUT, call.recipe.span, message)
                     .label(read.span, format!("`{name}` is read here"))

@@ -9,8 +9,8 @@ use crate::diagnostic::{Diagnostic, Edit, Fix, Report};
 use crate::doc::Text as Written;
 use crate::expr::{self, Comparison, Filter, Function, Hole, Method, Path, Piece, SegmentKind};
 use crate::ir::{
-    Compare, Expr, ExprKind, Form, Guard, Literal, Mention, Part, Script, ScriptPart, ScriptVar, Text,
-    VarForm,
+    Compare, Expr, ExprKind, Form, Guard, Literal, Mention, Part, Script, ScriptPart, ScriptVar,
+    Text, VarForm,
 };
 use crate::shell;
 use crate::source::Span;

@@ -21,14 +21,17 @@ fn is_provided(mention: &Mention, script: &Script, step: &Step) -> bool {
     in_env
         || script.vars.iter().any(|var| var.name == mention.name)
         || script.mentions.iter().any(|other| {
-            other.name == mention.name
-                && matches!(other.how, Mentioned::Set | Mentioned::Guarded)
+            other.name == mention.name && matches!(other.how, Mentioned::Set | Mentioned::Guarded)
         })
 }
 
 /// A script that is given nothing but its holes expands a name that only an export could set.
 pub fn not_exported(program: &Program, report: &mut Report) {
-    for unit in program.units.iter().filter(|unit| unit.exports == Exports::Nothing) {
+    for unit in program
+        .units
+        .iter()
+        .filter(|unit| unit.exports == Exports::Nothing)
+    {
         for event in trace(unit) {
             let What::Mention { mention, script } = event.what else {
                 continue;
@@ -39,13 +42,18 @@ pub fn not_exported(program: &Program, report: &mut Report) {
             if mention.how != Mentioned::Expanded || is_provided(mention, script, event.step) {
                 continue;
             }
-            let message = format!("`{}` is not in the environment of this script", mention.name);
+            let message = format!(
+                "`{}` is not in the environment of this script",
+                mention.name
+            );
             let finding = Diagnostic::new(&codes::NOT_EXPORTED, mention.span, message);
             let known = names(unit);
             let exact = known.iter().find(|name| stands_for(&mention.name, name));
             report.add(match exact.or(known.iter().find(|name| **name == rest)) {
                 Some(name) if stands_for(&mention.name, name) && !rest.contains("__") => finding
-                    .help(format!("write `{{{{{name}}}}}`; scripts here are given only what their holes name"))
+                    .help(format!(
+                        "write `{{{{{name}}}}}`; scripts here are given only what their holes name"
+                    ))
                     .fix(Fix::unsafe_(
                         format!("write `{{{{{name}}}}}`"),
                         mention.span,
@@ -58,7 +66,11 @@ pub fn not_exported(program: &Program, report: &mut Report) {
 }
 
 fn names(unit: &Unit) -> Vec<&str> {
-    let mut names: Vec<&str> = unit.inputs.iter().map(|input| input.name.as_str()).collect();
+    let mut names: Vec<&str> = unit
+        .inputs
+        .iter()
+        .map(|input| input.name.as_str())
+        .collect();
     for event in trace(unit) {
         match event.what {
             What::Set { bind } | What::Item { bind } => names.push(&bind.name),
@@ -97,7 +109,10 @@ pub fn misspelt(program: &Program, report: &mut Report) {
             let Some(near) = nearest(rest, known.iter().copied()) else {
                 continue;
             };
-            let message = format!("no variable is called `{rest}`, so `{}` is empty", mention.name);
+            let message = format!(
+                "no variable is called `{rest}`, so `{}` is empty",
+                mention.name
+            );
             report.add(
                 Diagnostic::new(&codes::MISSPELT_EXPORT, mention.span, message)
                     .help(format!("did you mean `{PREFIX}{near}`?")),

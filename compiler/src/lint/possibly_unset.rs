@@ -70,9 +70,8 @@ pub fn check_scripts(program: &Program, report: &mut Report) {
             // Both `a-b` and `a_b` may be meant; if one of them is there, all is well.
             let names: Vec<&str> = question.set_names();
             let meant = names.into_iter().filter(|n| stands_for(&mention.name, n));
-            let doubts: Vec<(&str, Option<Doubt<'_>>)> = meant
-                .map(|name| (name, question.doubt(name)))
-                .collect();
+            let doubts: Vec<(&str, Option<Doubt<'_>>)> =
+                meant.map(|name| (name, question.doubt(name))).collect();
             if let [(name, Some(doubt))] = doubts.as_slice() {
                 report.add(unset_in_script(name, &mention.name, mention.span, doubt));
             }
@@ -244,9 +243,10 @@ fn one_of_them_runs(open: &[(Vec<Under<'_>>, Span)], known: &Known) -> bool {
         without.add(expr, !holds);
         single[at + 1..].iter().any(|(other, other_holds)| {
             without.implies(other, *other_holds)
-                || (*holds && *other_holds && compared(expr).is_some_and(|left| {
-                    compared(other).is_some_and(|right| left == right)
-                }))
+                || (*holds
+                    && *other_holds
+                    && compared(expr)
+                        .is_some_and(|left| compared(other).is_some_and(|right| left == right)))
         })
     })
 }

@@ -39,7 +39,10 @@ pub fn check(program: &Program, report: &mut Report) {
             let message = format!("`{recipe}` sets no `{name}`");
             let finding = Diagnostic::new(&codes::UNKNOWN_RESULT, expr.span, message)
                 .severity(severity)
-                .label(call.recipe.span, format!("`{whole}` is what this recipe set"));
+                .label(
+                    call.recipe.span,
+                    format!("`{whole}` is what this recipe set"),
+                );
             let mut known: Vec<&str> = fields.iter().copied().collect();
             known.sort_unstable();
             report.add(match nearest(name, known.iter().copied()) {
@@ -100,7 +103,9 @@ fn reads(step: &Step, check: &mut dyn FnMut(&Expr)) {
         }
         Node::While(body) => {
             visit::walk(&body.condition.expr, check);
-            body.update.iter().for_each(|(_, new)| visit::walk(new, check));
+            body.update
+                .iter()
+                .for_each(|(_, new)| visit::walk(new, check));
             if let Some(until) = &body.until {
                 visit::walk(&until.expr, check);
             }

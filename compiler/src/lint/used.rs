@@ -55,7 +55,10 @@ impl<'a> Uses<'a> {
 
     fn reads(&self, name: &str) -> bool {
         self.names.contains(name)
-            || self.mentions.iter().any(|mention| stands_for(mention, name))
+            || self
+                .mentions
+                .iter()
+                .any(|mention| stands_for(mention, name))
     }
 }
 
@@ -106,7 +109,10 @@ fn is_slip(one: &str, other: &str) -> bool {
     }
     let bare = |name: &str| -> String {
         let letters = name.chars().filter(|c| !c.is_ascii_digit());
-        letters.collect::<String>().trim_end_matches(['s', '_', '-']).to_string()
+        letters
+            .collect::<String>()
+            .trim_end_matches(['s', '_', '-'])
+            .to_string()
     };
     one.len().min(other.len()) >= 4 && bare(one) != bare(other)
 }

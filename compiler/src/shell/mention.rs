@@ -93,7 +93,9 @@ fn is_set(before: &str, after: &str) -> bool {
     let assigned = after.starts_with('=') && !after.starts_with("==") || after.starts_with("+=");
     let line = before.rsplit('\n').next().unwrap_or("");
     let word = line.split_whitespace().next_back().unwrap_or("");
-    let named = ["for", "read", "-r", "local", "declare", "unset", "mapfile", "-t"];
+    let named = [
+        "for", "read", "-r", "local", "declare", "unset", "mapfile", "-t",
+    ];
     let starts = line.is_empty() || line.ends_with([' ', '\t', ';', '(', '{', '"']);
     starts && (assigned || named.contains(&word))
 }
@@ -101,7 +103,9 @@ fn is_set(before: &str, after: &str) -> bool {
 /// Whether a script turns on that expanding an unset variable stops it.
 pub fn is_nounset(text: &str) -> bool {
     text.lines().any(|line| {
-        let mut words = line.split([' ', '\t', ';', '&', '|']).filter(|word| !word.is_empty());
+        let mut words = line
+            .split([' ', '\t', ';', '&', '|'])
+            .filter(|word| !word.is_empty());
         if words.next() != Some("set") {
             return false;
         }
@@ -110,7 +114,10 @@ pub fn is_nounset(text: &str) -> bool {
             word.strip_prefix('-')
                 .is_some_and(|flags| !flags.starts_with('-') && flags.contains('u'))
         };
-        words.iter().any(short) || words.windows(2).any(|pair| pair[0].ends_with('o') && pair[1] == "nounset")
+        words.iter().any(short)
+            || words
+                .windows(2)
+                .any(|pair| pair[0].ends_with('o') && pair[1] == "nounset")
     })
 }
 
@@ -143,10 +150,21 @@ mod tests {
 
     #[test]
     fn unset_variables_stop_a_script_that_says_so() {
-        for text in ["set -u", "set -euo pipefail", "x\n  set -o nounset; y", "set -eo nounset"] {
+        for text in [
+            "set -u",
+            "set -euo pipefail",
+            "x\n  set -o nounset; y",
+            "set -eo nounset",
+        ] {
             assert!(is_nounset(text), "{text}");
         }
-        for text in ["set -e", "set -o pipefail", "echo set -u", "set +u", "unset x"] {
+        for text in [
+            "set -e",
+            "set -o pipefail",
+            "echo set -u",
+            "set +u",
+            "unset x",
+        ] {
             assert!(!is_nounset(text), "{text}");
         }
     }
