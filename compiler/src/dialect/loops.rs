@@ -1,4 +1,7 @@
-//! Loops: `foreach` and `while_condition`, around the work of a step.
+//! Loops: a step's work once per item, or again and again.
+//!
+//! The condition of the step and what a failure does belong to the loop; tries and deadlines to
+//! each iteration.
 
 use super::text::Lower;
 use crate::codes;
@@ -12,7 +15,7 @@ const ITERATIONS: i64 = 100;
 
 impl Lower<'_> {
     /// Fields that mean something only on a loop.
-    pub(super) fn loop_only(&mut self, fields: &Fields<'_>, looped: bool) {
+    pub fn loop_only(&mut self, fields: &Fields<'_>, looped: bool) {
         if fields.has("foreach") && fields.has("while_condition") {
             let span = fields
                 .key_span("while_condition")
@@ -51,29 +54,29 @@ impl Lower<'_> {
         }
     }
 
-    pub(super) fn body_steps(&mut self, fields: &Fields<'_>) -> Node {
+    pub fn body_steps(&mut self, fields: &Fields<'_>) -> Node {
         let items = fields.list("steps", self.report).unwrap_or_default();
         Node::Seq(items.iter().filter_map(|item| self.step(*item)).collect())
     }
 
-    pub(super) fn looping(&mut self, fields: &Fields<'_>, work: Step, binds: &[Bind]) -> Looping {
+    pub fn looping(&mut self, fields: &Fields<'_>, work: Step, binds: &[Bind]) -> Looping {
         let until = fields
             .text("break_when", self.report)
             .and_then(|text| self.condition(text));
         let collect = self.bind(fields, "collect", Read::Value);
         if let Some(over) = fields.text("foreach", self.report) {
             let Some(over) = self.one_hole(over, "foreach") else {
-                return Looping::No(work);
+                return Looping::No(Box::new(work));
             };
             return self.each(fields, work, binds, over, collect, until);
         }
         if let Some(text) = fields.text("while_condition", self.report) {
             let Some(condition) = self.condition(text) else {
-                return Looping::No(work);
+                return Looping::No(Box::new(work));
             };
             return self.repeat(fields, work, binds, condition, collect, until);
         }
-        Looping::No(work)
+        Looping::No(Box::new(work))
     }
 
     fn each(
@@ -179,8 +182,9 @@ impl Lower<'_> {
     }
 }
 
-pub(super) enum Looping {
-    No(Step),
+/// A step's work, or the loop that was made of it.
+pub enum Looping {
+    No(Box<Step>),
     Yes(Node),
 }
 

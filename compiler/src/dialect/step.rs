@@ -88,7 +88,7 @@ impl Lower<'_> {
             Looping::No(work) => Step {
                 guard,
                 bind: binds,
-                ..work
+                ..*work
             },
             Looping::Yes(node) => Step {
                 id,
@@ -283,7 +283,7 @@ impl Lower<'_> {
     }
 
     /// A value that is given to a recipe, with holes at any depth.
-    pub(super) fn given(&mut self, node: Doc<'_>) -> Expr {
+    pub fn given(&mut self, node: Doc<'_>) -> Expr {
         match node.kind {
             Kind::Scalar(scalar) if resolve(scalar, self.dialect.schema) == Plain::Text => {
                 let text = node.text().expect("a scalar has a text");
@@ -432,7 +432,9 @@ impl Lower<'_> {
             .boolean("parse_json_required", self.report)
             .unwrap_or(false);
         match (wanted, required) {
-            (true, true) => Store::Json,
+            (true, true) => Store::Json {
+                trim: self.dialect.store == Store::JsonOrText,
+            },
             (true, false) => self.dialect.store_json,
             (false, _) => self.dialect.store,
         }
@@ -464,7 +466,7 @@ impl Lower<'_> {
         binds
     }
 
-    pub(super) fn bind(&mut self, fields: &Fields<'_>, field: &str, read: Read) -> Option<Bind> {
+    pub fn bind(&mut self, fields: &Fields<'_>, field: &str, read: Read) -> Option<Bind> {
         let text = fields.text(field, self.report)?;
         let name = text.text();
         let wrong = |c: char| !(c.is_alphanumeric() || c == '_' || c == '-');

@@ -476,7 +476,7 @@ impl Emitter<'_> {
     fn bind(&mut self, w: &mut Writer, step: &Step, value: Option<Taken>, this: Try, ways: Ways) {
         let failed = ways.failed;
         // JSON is asked for even if nobody binds it: not being JSON is then the step's failure.
-        let checks = matches!(step.store, Store::Json | Store::JsonOrDegrade);
+        let checks = matches!(step.store, Store::Json { .. } | Store::JsonOrDegrade);
         if step.bind.is_empty() && value.is_none() && !checks {
             return;
         }
@@ -493,7 +493,7 @@ impl Emitter<'_> {
                 w.push(Instr::JsonOrText {});
                 w.push(Instr::JumpFailed { to: w.to(failed) });
             }
-            Store::Json => {
+            Store::Json { .. } => {
                 w.push(Instr::ParseJson {});
                 match this.said {
                     None => w.push(Instr::JumpFailed { to: w.to(failed) }),
@@ -610,8 +610,10 @@ fn keeps_output(step: &Step) -> bool {
 fn kept_form(w: &mut Writer, store: Store, none: Label) {
     let (wrong, right) = (w.label(), w.label());
     w.push(match store {
-        Store::JsonOrText | Store::JsonOrDegrade => Instr::JsonOrText {},
-        Store::AsIs | Store::Exact | Store::Json => Instr::Concat { parts: 1 },
+        Store::JsonOrText | Store::JsonOrDegrade | Store::Json { trim: true } => {
+            Instr::JsonOrText {}
+        }
+        Store::AsIs | Store::Exact | Store::Json { trim: false } => Instr::Concat { parts: 1 },
     });
     w.push(Instr::JumpFailed { to: w.to(wrong) });
     w.push(Instr::Jump { to: w.to(right) });
@@ -631,7 +633,7 @@ fn binds_failed(step: &Step, value: Option<Taken>) -> bool {
 
 /// Whether a step can fail after a reply of which something is kept.
 fn may_say(step: &Step, value: Option<Taken>) -> bool {
-    step.store == Store::Json && binds_failed(step, value)
+    matches!(step.store, Store::Json { .. }) && binds_failed(step, value)
 }
 
 /// Where a guard goes when the step does not run.
