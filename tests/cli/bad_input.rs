@@ -154,7 +154,7 @@ fn too_many_steps() {
     one(stages, 1, "RRC0601");
     let mut long = String::from("name: a\nsteps:\n");
     (0..100_000)
-        .for_each(|n| write!(long, "- {{id: s{n}, type: bash, command: 'true'}}\n").unwrap());
+        .for_each(|n| writeln!(long, "- {{id: s{n}, type: bash, command: 'true'}}").unwrap());
     one(long, 2, "RRC0003");
 }
 
@@ -272,7 +272,7 @@ fn what_cannot_be_read() {
             .err_has("cannot be read");
     }
     let path = folder.file("secret.yaml");
-    let nobody = std::os::unix::fs::PermissionsExt::from_mode(0);
+    let nobody = std::os::unix::fs::PermissionsExt::from_mode(0o0);
     std::fs::set_permissions(&path, nobody).unwrap();
     if std::fs::read(&path).is_ok() {
         eprintln!("skipped: this user may read files that nobody may read");
