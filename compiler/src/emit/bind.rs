@@ -19,7 +19,7 @@ impl Emitter<'_> {
     ) {
         let failed = ways.failed;
         // JSON is asked for even if nobody binds it: not being JSON is then the step's failure.
-        let checks = matches!(step.store, Store::Json | Store::JsonOrDegrade);
+        let checks = matches!(step.store, Store::Json { .. } | Store::JsonOrDegrade);
         if step.bind.is_empty() && value.is_none() && !checks {
             return;
         }
@@ -36,7 +36,7 @@ impl Emitter<'_> {
                 w.push(Instr::JsonOrText {});
                 w.push(Instr::JumpFailed { to: w.to(failed) });
             }
-            Store::Json => {
+            Store::Json { .. } => {
                 w.push(Instr::ParseJson {});
                 match this.said {
                     None => w.push(Instr::JumpFailed { to: w.to(failed) }),
@@ -225,8 +225,10 @@ fn keeps_output(step: &Step) -> bool {
 fn kept_form(w: &mut Writer, store: Store, none: Label) {
     let (wrong, right) = (w.label(), w.label());
     w.push(match store {
-        Store::JsonOrText | Store::JsonOrDegrade => Instr::JsonOrText {},
-        Store::AsIs | Store::Exact | Store::Json => Instr::Concat { parts: 1 },
+        Store::JsonOrText | Store::JsonOrDegrade | Store::Json { trim: true } => {
+            Instr::JsonOrText {}
+        }
+        Store::AsIs | Store::Exact | Store::Json { trim: false } => Instr::Concat { parts: 1 },
     });
     w.push(Instr::JumpFailed { to: w.to(wrong) });
     w.push(Instr::Jump { to: w.to(right) });
@@ -246,5 +248,5 @@ fn binds_failed(step: &Step, value: Option<Taken>) -> bool {
 
 /// Whether a step can fail after a reply of which something is kept.
 pub fn may_say(step: &Step, value: Option<Taken>) -> bool {
-    step.store == Store::Json && binds_failed(step, value)
+    matches!(step.store, Store::Json { .. }) && binds_failed(step, value)
 }
