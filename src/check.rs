@@ -19,8 +19,8 @@ pub fn check(args: &CheckArgs, global: &Global, streams: &mut Streams<'_>) -> io
         return Ok(code);
     }
     let disk = match args.paths.iter().any(|path| path == "-") {
-        true => Disk::with_stdin(&args.stdin_filename)?,
-        false => Disk::new(),
+        true => Disk::with_stdin(&args.stdin_filename, global)?,
+        false => Disk::new(global),
     };
     let Some(files) = files(args, streams)? else {
         return Ok(USAGE);
@@ -163,8 +163,7 @@ fn fixed(
             });
         }
     };
-    let mut world = Disk::new();
-    world.stdin.clone_from(&disk.stdin);
+    let mut world = disk.clone();
     let mut before: Option<String> = None;
     let mut applied = 0;
     for _ in 0..MOST_ROUNDS {

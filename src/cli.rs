@@ -40,9 +40,18 @@ pub struct Global {
     /// Put values into shell text safely, or paste them
     #[arg(long, value_name = "HOW", global = true)]
     pub substitution: Option<Substitution>,
+    /// Read this configuration instead of the nearest rrc.toml
+    #[arg(long, value_name = "FILE", global = true)]
+    pub config: Option<PathBuf>,
+    /// Read no configuration
+    #[arg(long, global = true)]
+    pub isolated: bool,
     /// When to use colour
     #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
     pub color: Color,
+    /// Look for recipes here, too; may be given several times
+    #[arg(short = 'R', long = "recipe-dir", value_name = "DIR", global = true)]
+    pub recipe_dirs: Vec<PathBuf>,
     /// Say less: nothing on success
     #[arg(short, long, global = true)]
     pub quiet: bool,
@@ -172,6 +181,18 @@ pub struct RunArgs {
     /// How many processes may run at once
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..))]
     pub jobs: u32,
+    /// Run only steps without tags or with one of these
+    #[arg(long, value_name = "TAGS", value_delimiter = ',')]
+    pub include_tags: Vec<String>,
+    /// Do not run steps with one of these tags
+    #[arg(long, value_name = "TAGS", value_delimiter = ',')]
+    pub exclude_tags: Vec<String>,
+    /// Answer the approval after this stage with yes
+    #[arg(long, value_name = "STAGE")]
+    pub approve: Vec<String>,
+    /// Answer the approval after this stage with no
+    #[arg(long, value_name = "STAGE")]
+    pub deny: Vec<String>,
     /// Seconds that the whole run may take
     #[arg(long, value_name = "SECONDS")]
     pub timeout: Option<f64>,

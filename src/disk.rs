@@ -1,23 +1,33 @@
 //! The compiler's world, on disk.
 
+use crate::cli::Global;
 use rrc_compiler::doc::MAX_BYTES;
-use rrc_compiler::world::{ReadError, World};
+use rrc_compiler::world::{ReadError, World, candidates};
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Files by their paths, and one text that was read from standard input.
+#[derive(Clone)]
 pub struct Disk {
     pub stdin: Option<(String, Vec<u8>)>,
+    /// Where recipes are looked for, in order.
+    recipe_dirs: Vec<PathBuf>,
+    /// Where steps run.
+    working_dir: PathBuf,
 }
 
 impl Disk {
-    pub fn new() -> Disk {
-        Disk { stdin: None }
+    pub fn new(global: &Global) -> Disk {
+        Disk {
+            stdin: None,
+            recipe_dirs: global.recipe_dirs.clone(),
+            working_dir: global.working_dir.clone().unwrap_or_default(),
+        }
     }
 
     /// Reads standard input, to be found under this name.
-    pub fn with_stdin(name: &str) -> io::Result<Disk> {
+    pub fn with_stdin(name: &str, global: &Global) -> io::Result<Disk> {
         let mut bytes = Vec::new();
         io::stdin()
             .lock()
@@ -25,7 +35,60 @@ impl Disk {
             .read_to_end(&mut bytes)?;
         Ok(Disk {
             stdin: Some((name.to_string(), bytes)),
+            ..Disk::new(global)
         })
+    }
+
+    /// Where a recipe may be that `from` names: its own directory, those that were asked for, and
+    /// the places where the runners keep theirs.
+    fn places(&self, name: &str, from: &str) -> Vec<PathBuf> {
+        let beside = Path::new(from)
+            .parent()
+            .unwrap_or(Path::new(""))
+            .to_path_buf();
+        let mut places = Vec::new();
+        // A path is meant from where it is written; a name is meant from the search path.
+        if name.contains('/') || name.ends_with(".yaml") || name.ends_with(".yml") {
+            places.push(beside);
+            places.extend(self.recipe_dirs.iter().cloned());
+        } else {
+            places.extend(self.recipe_dirs.iter().cloned());
+            places.push(beside);
+        }
+        places.push(self.working_dir.clone());
+        places.extend(self.bundles());
+        let home = std::env::var_os("HOME").map(PathBuf::from);
+        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        places.extend(variable("AMPLIHACK_PACKAGE_RECIPE_DIR").map(PathBuf::from));
+        if let Some(list) = variable("RECIPE_RUNNER_RECIPE_DIRS") {
+            places.extend(std::env::split_paths(&list));
+        }
+        if let Some(home) = variable("AMPLIHACK_HOME") {
+            places.push(Path::new(&home).join("amplifier-bundle/recipes"));
+        }
+        if let Some(home) = home {
+            places.push(home.join(".amplihack/amplifier-bundle/recipes"));
+            places.push(home.join(".amplihack/.claude/recipes"));
+        }
+        for kept in ["src/amplihack/amplifier-bundle/recipes", ".claude/recipes"] {
+            places.push(self.working_dir.join(kept));
+        }
+        places
+    }
+
+    /// The bundle directories of the working directory and those above it, up to its repository.
+    fn bundles(&self) -> Vec<PathBuf> {
+        let Ok(start) = std::path::absolute(self.working_dir.join(".")) else {
+            return Vec::new();
+        };
+        let mut found = Vec::new();
+        for directory in start.ancestors().take(11) {
+            found.push(directory.join("amplifier-bundle/recipes"));
+            if directory.join(".git").exists() {
+                break;
+            }
+        }
+        found
     }
 }
 
@@ -37,6 +100,15 @@ impl World for Disk {
             return Ok(bytes.clone());
         }
         read(path)
+    }
+
+    fn find_recipe(&self, name: &str, from: &str) -> Option<String> {
+        let names = candidates(name);
+        self.places(name, from)
+            .into_iter()
+            .flat_map(|place| names.iter().map(move |name| place.join(name)))
+            .find(|path| path.is_file())
+            .map(|path| path.to_string_lossy().into_owned())
     }
 }
 

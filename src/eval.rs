@@ -8,13 +8,14 @@ use rrc_compiler::dialect;
 use rrc_compiler::source::{SourceId, Sources, Span};
 use rrc_vm::machine::{Machine, Poll};
 use rrc_vm::text::json_text;
-use rrc_vm::value::Value;
+use rrc_vm::value::{Map, Value};
 use std::io;
 
 pub fn eval(args: &EvalArgs, global: &Global, streams: &mut Streams<'_>) -> io::Result<u8> {
-    let Some(variables) = values::read(args.vars.as_deref(), &args.set, streams)? else {
+    let mut variables = Map::default();
+    if !values::put_over(&mut variables, args.vars.as_deref(), &args.set, streams)? {
         return Ok(USAGE);
-    };
+    }
     let dialect = global.dialect().unwrap_or(dialect::ALL[0]);
     let mut sources = Sources::default();
     let mut report = Report::default();

@@ -6,6 +6,7 @@
 mod build;
 mod check;
 mod cli;
+mod config;
 mod disasm;
 mod disk;
 mod eval;

@@ -43,8 +43,14 @@ pub fn compile(
         return Ok(Err(NO_RECIPE));
     }
     let mut sources = Sources::default();
-    let checked = rrc_compiler::check(&Disk::new(), path, global.options(), &mut sources);
+    let checked = rrc_compiler::check(&Disk::new(global), path, global.options(), &mut sources);
     show(&checked.report, &sources, global, streams)?;
+    if checked.readable && !checked.report.has_errors() && checked.program.units.is_empty() {
+        writeln!(
+            streams.err,
+            "rrc: `{path}` is no recipe: templates and tools do not run yet"
+        )?;
+    }
     Ok(match rrc_compiler::build(&checked, &sources, hash) {
         Some(plan) => Ok((checked, plan)),
         None if missing => Err(NO_RECIPE),

@@ -122,6 +122,8 @@ pub fn event_line(
         }
         What::StepStored { .. } => return Ok(()),
         What::StepWarning { text } | What::RunWarning { text } => put("message", json!(text)),
+        What::ApprovalRequested { prompt } => put("prompt", json!(prompt)),
+        What::ApprovalAnswered { approved } => put("approved", json!(approved)),
         What::Iteration { number } => put("iteration", json!(number - 1)),
         What::StepEnd {
             status,

@@ -1,12 +1,14 @@
 //! `rrc run`: a recipe or a plan, to its end.
 
 use crate::cli::{Global, RunArgs, RunFormat};
+use crate::config::Config;
 use crate::results::{self, Clock};
 use crate::{OK, Streams, USAGE, plan, values};
+use rrc_compiler::ir::{EXCLUDE_TAGS, INCLUDE_TAGS};
 use rrc_runtime::driver::{self, Outcome, Settings};
 use rrc_runtime::event::Event;
 use rrc_runtime::process::Signal;
-use rrc_vm::plan::{Const, Plan};
+use rrc_vm::plan::{Const, NeedKind, Plan};
 use rrc_vm::value::{Map, Value};
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
@@ -26,14 +28,25 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
         Ok(verified) => Rc::new(verified),
         Err(code) => return Ok(code),
     };
-    let Some(given) = values::read(args.vars.as_deref(), &args.set, streams)? else {
+    let mut variables = defaults(verified.plan());
+    if !values::put_over(&mut variables, args.vars.as_deref(), &args.set, streams)? {
         return Ok(USAGE);
-    };
+    }
     if args.validate_only {
         if !global.quiet {
             writeln!(streams.err, "{} can run", args.file)?;
         }
         return Ok(OK);
+    }
+    let config = match Config::find(&args.file, global) {
+        Ok(config) => config,
+        Err(words) => {
+            writeln!(streams.err, "rrc: {words}")?;
+            return Ok(USAGE);
+        }
+    };
+    if !agents_are_known(verified.plan(), &config, &args.file, streams)? {
+        return Ok(USAGE);
     }
     let Some(directory) = directory(global, streams)? else {
         return Ok(USAGE);
@@ -47,8 +60,11 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
         directory,
         jobs: args.jobs as usize,
         timeout,
+        approve: args.approve.clone(),
+        deny: args.deny.clone(),
+        agents: config.agents.clone(),
     };
-    let variables = variables(verified.plan(), given, &settings, &clock);
+    runner_values(&mut variables, verified.plan(), args, &settings, &clock);
     let outcome = perform(
         &verified, variables, &settings, &clock, args, global, streams,
     )?;
@@ -81,11 +97,37 @@ fn perform(
         };
         lost |= written.is_err();
     };
-    let outcome = driver::run(Rc::clone(verified), variables, settings, &mut tell)?;
+    let mut ask = ask;
+    let outcome = driver::run(
+        Rc::clone(verified),
+        variables,
+        settings,
+        &mut tell,
+        &mut ask,
+    )?;
     if lost && args.output_format != RunFormat::Json {
         return Err(io::Error::from(io::ErrorKind::BrokenPipe));
     }
     Ok(outcome)
+}
+
+/// Asks on the terminal, if there is one.
+fn ask(stage: &str, prompt: &str) -> Option<bool> {
+    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+        return None;
+    }
+    loop {
+        eprint!("{prompt}\napprove stage {stage}? [y/n] ");
+        let mut line = String::new();
+        if io::stdin().read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        match line.trim().to_ascii_lowercase().as_str() {
+            "y" | "yes" => return Some(true),
+            "n" | "no" => return Some(false),
+            _ => {}
+        }
+    }
 }
 
 fn report(
@@ -103,6 +145,38 @@ fn report(
         }
         RunFormat::Text => results::summary(verified.plan(), outcome, streams.out),
     }
+}
+
+/// Says which steps need an agent when none is configured, before anything runs.
+fn agents_are_known(
+    plan: &Plan,
+    config: &Config,
+    file: &str,
+    streams: &mut Streams<'_>,
+) -> io::Result<bool> {
+    let text = |id: u32| plan.texts.get(id).unwrap_or_default();
+    let needs = plan
+        .needs
+        .iter()
+        .filter(|need| need.kind == NeedKind::Agent);
+    let missing: Vec<&str> = needs
+        .filter(|need| config.agents.command(text(need.name)).is_none())
+        .filter_map(|need| plan.steps.get(need.step as usize))
+        .map(|step| text(step.id))
+        .collect();
+    if missing.is_empty() {
+        return Ok(true);
+    }
+    writeln!(
+        streams.err,
+        "rrc: {file}: no agent is configured for: {}",
+        missing.join(", ")
+    )?;
+    writeln!(
+        streams.err,
+        "help: set `command` under `[agent]` in rrc.toml"
+    )?;
+    Ok(false)
 }
 
 /// Where steps run.
@@ -143,8 +217,8 @@ fn timeout(args: &RunArgs, streams: &mut Streams<'_>) -> io::Result<Option<Optio
     }
 }
 
-/// Defaults of the plan, over them what the user gave, over that what only the runner knows.
-fn variables(plan: &Plan, given: Map, settings: &Settings, clock: &Clock) -> Map {
+/// What variables hold when nobody says otherwise.
+fn defaults(plan: &Plan) -> Map {
     let mut variables = Map::default();
     for input in &plan.inputs {
         let Some(name) = plan.texts.get(input.name) else {
@@ -154,11 +228,28 @@ fn variables(plan: &Plan, given: Map, settings: &Settings, clock: &Clock) -> Map
             variables.insert(Rc::from(name), constant(plan, default));
         }
     }
-    variables.extend(given);
-    for name in results::runner_names(plan) {
-        variables.insert(Rc::from(name), session(settings, clock));
-    }
     variables
+}
+
+/// What only the runner knows, over everything else.
+fn runner_values(
+    variables: &mut Map,
+    plan: &Plan,
+    args: &RunArgs,
+    settings: &Settings,
+    clock: &Clock,
+) {
+    for name in results::runner_names(plan) {
+        let tags = |tags: &[String]| {
+            Value::list(tags.iter().map(|tag| Value::text(tag.as_str())).collect())
+        };
+        let value = match name {
+            INCLUDE_TAGS => tags(&args.include_tags),
+            EXCLUDE_TAGS => tags(&args.exclude_tags),
+            _ => session(settings, clock),
+        };
+        variables.insert(Rc::from(name), value);
+    }
 }
 
 fn session(settings: &Settings, clock: &Clock) -> Value {

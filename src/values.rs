@@ -12,29 +12,29 @@ use std::rc::Rc;
 /// The largest file of variables that is read.
 const MOST_BYTES: usize = 64 << 20;
 
-/// The variables that `--vars` and then `--set` give, or nothing after saying what is wrong.
-pub fn read(
+/// Puts what `--vars` and then `--set` give over the variables, or says what is wrong.
+pub fn put_over(
+    variables: &mut Map,
     vars: Option<&Path>,
     set: &[String],
     streams: &mut Streams<'_>,
-) -> io::Result<Option<Map>> {
-    let mut map = Map::default();
+) -> io::Result<bool> {
     if let Some(path) = vars {
         match from_file(path) {
-            Ok(read) => map = read,
+            Ok(read) => variables.extend(read),
             Err(words) => {
                 writeln!(streams.err, "rrc: --vars {}: {words}", path.display())?;
-                return Ok(None);
+                return Ok(false);
             }
         }
     }
     for pair in set {
-        if let Err(words) = assign(&mut map, pair) {
+        if let Err(words) = assign(variables, pair) {
             writeln!(streams.err, "rrc: --set {pair}: {words}")?;
-            return Ok(None);
+            return Ok(false);
         }
     }
-    Ok(Some(map))
+    Ok(true)
 }
 
 fn from_file(path: &Path) -> Result<Map, String> {

@@ -220,7 +220,8 @@ fn the_value_arrives_in_every_position() {
                     }
                 },
                 Prints::Words => {
-                    let words: String = render::split_words(value)
+                    let words: String = value
+                        .split_ascii_whitespace()
                         .map(|word| format!("<{word}>"))
                         .collect();
                     if words.is_empty() {

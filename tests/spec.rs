@@ -1,4 +1,4 @@
-//! The book is true: every block of every page in `spec/`, a test per heading.
+//! The book is true: every block of every page in `spec/` and of the README, a test per heading.
 //!
 //! `RRC_UPDATE=1 cargo test --test spec` writes what `rrc` says into the pages instead, where they
 //! say something else; `RRC_UPDATE=all` also spells out every message. Read the difference before
@@ -13,9 +13,10 @@ use support::example::{execute, executes};
 use support::page::{Block, Page, pages};
 
 fn main() -> ExitCode {
-    let book = Path::new(env!("CARGO_MANIFEST_DIR")).join("spec");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let book = root.join("spec");
     let mut all = Vec::new();
-    for path in pages(&book) {
+    for path in pages(&book).into_iter().chain([root.join("README.md")]) {
         match Page::read(&path) {
             Ok(page) => all.push(page),
             Err(error) => {
@@ -50,6 +51,7 @@ fn trials(page: &Page, book: &Path) -> Vec<Trial> {
     let short: PathBuf = page
         .path
         .strip_prefix(book)
+        .or(page.path.strip_prefix(env!("CARGO_MANIFEST_DIR")))
         .unwrap_or(&page.path)
         .with_extension("");
     let mut names: Vec<String> = Vec::new();

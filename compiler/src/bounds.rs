@@ -7,6 +7,7 @@ use crate::codes;
 use crate::diagnostic::{Diagnostic, Report};
 use crate::ir::{Action, Call, Node, OnFailure, Program, Step};
 use crate::source::Span;
+use rustc_hash::FxHashMap;
 
 pub fn bounds(program: &Program, report: &mut Report) {
     let Some(root) = program.units.first() else {
@@ -17,8 +18,10 @@ pub fn bounds(program: &Program, report: &mut Report) {
         path: Vec::new(),
         deepest: None,
         cycle: None,
+        below: 0,
+        known: FxHashMap::default(),
     };
-    let least = walk.unit(0);
+    let (least, _) = walk.unit(0);
     if let Some((span, name)) = walk.cycle {
         let message = format!("`{name}` calls itself in the end, and nothing stops it");
         report.add(
@@ -59,24 +62,34 @@ struct Walk<'a> {
     /// The deepest call that must happen.
     deepest: Option<(usize, Span)>,
     cycle: Option<(Span, String)>,
+    /// How deep the unit that is being looked at calls below itself.
+    below: usize,
+    /// What was found about units that have been looked at: steps, and calls below.
+    known: FxHashMap<usize, (u64, usize)>,
 }
 
 impl Walk<'_> {
-    /// Steps that a unit runs at least.
-    fn unit(&mut self, number: usize) -> u64 {
+    /// Steps that a unit runs at least, and how deep it calls below itself.
+    fn unit(&mut self, number: usize) -> (u64, usize) {
+        if let Some(known) = self.known.get(&number) {
+            return *known;
+        }
         self.path.push(number);
         let program = self.program;
+        let outer = std::mem::take(&mut self.below);
         let (least, _) = self.steps(&program.units[number].steps);
+        let found = (least, std::mem::replace(&mut self.below, outer));
         self.path.pop();
-        least
+        self.known.insert(number, found);
+        found
     }
 
     /// The least, and whether the steps certainly come to their end.
     fn steps(&mut self, steps: &[Step]) -> (u64, bool) {
-        let mut least = 0;
+        let mut least = 0u64;
         for step in steps {
             let (own, goes_on) = self.step(step);
-            least += own;
+            least = least.saturating_add(own);
             if !goes_on {
                 return (least, false);
             }
@@ -92,7 +105,9 @@ impl Walk<'_> {
         let counted = u64::from(!step.kind.is_hidden());
         let inside = match &step.node {
             Node::Seq(steps) => self.steps(steps).0,
-            Node::Par { branches, .. } => branches.iter().map(|branch| self.step(branch).0).sum(),
+            Node::Par { branches, .. } => branches.iter().fold(0, |sum: u64, branch| {
+                sum.saturating_add(self.step(branch).0)
+            }),
             // A list may be empty, and a condition false from the start.
             Node::Each(_) | Node::While(_) => 0,
             Node::Act(action) => match &**action {
@@ -100,7 +115,7 @@ impl Walk<'_> {
                 _ => 0,
             },
         };
-        (counted + inside, goes_on)
+        (counted.saturating_add(inside), goes_on)
     }
 
     fn call(&mut self, call: &Call) -> u64 {
@@ -111,10 +126,12 @@ impl Walk<'_> {
             self.cycle.get_or_insert((span, name));
             return 0;
         }
-        let depth = self.path.len();
+        let (least, below) = self.unit(target);
+        self.below = self.below.max(below + 1);
+        let depth = self.path.len() + below;
         if self.deepest.is_none_or(|(deepest, _)| depth > deepest) {
             self.deepest = Some((depth, span));
         }
-        self.unit(target)
+        least
     }
 }

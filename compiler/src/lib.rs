@@ -23,6 +23,8 @@ pub mod bounds;
 pub mod load;
 pub mod resolve;
 
+pub mod lint;
+
 pub mod emit;
 
 pub mod report;
@@ -53,6 +55,7 @@ pub fn check(world: &dyn World, main: &str, options: Options, sources: &mut Sour
     let loaded = load::load(world, main, options, sources, &mut report);
     resolve::resolve(&loaded.program, &mut report);
     bounds::bounds(&loaded.program, &mut report);
+    lint::lint(&loaded.program, &mut report);
     report.settle();
     Checked {
         program: loaded.program,

@@ -7,7 +7,7 @@ use crate::codes;
 use crate::diagnostic::{Diagnostic, Report};
 use crate::dialect::choose::{Choice, choose};
 use crate::dialect::{self, Dialect, Lowered, Parent};
-use crate::doc::{self, yaml};
+use crate::doc::{self, json, yaml};
 use crate::ir::{Program, Script, Unit, visit};
 use crate::source::{Source, SourceId, Sources, Span};
 use crate::world::{ReadError, World};
@@ -131,9 +131,18 @@ impl Loader<'_> {
         let text = self.sources.get(source).text.clone();
         let arena = Bump::new();
         let said = self.report.findings.len();
-        let Some(root) = yaml::read(&arena, source, &text, self.report) else {
+        let is_json = path.ends_with(".json");
+        let read = if is_json { json::read } else { yaml::read };
+        let Some(root) = read(&arena, source, &text, self.report) else {
             return file;
         };
+        if is_json && dialect::is_template_or_tool(root) {
+            return file;
+        }
+        if let Some(what) = dialect::not_a_recipe(root) {
+            self.report.add(no_recipe(source, what));
+            return file;
+        }
         let broken = self.report.findings[said..]
             .iter()
             .any(|finding| finding.code == &codes::YAML_SYNTAX);
@@ -315,6 +324,11 @@ fn unreadable(path: &str, source: SourceId, error: ReadError) -> Diagnostic {
         ),
     };
     Diagnostic::new(code, Span::top(source), message).help(help)
+}
+
+fn no_recipe(source: SourceId, what: &str) -> Diagnostic {
+    Diagnostic::new(&codes::NOT_A_RECIPE, Span::top(source), what)
+        .help("a recipe is a map with `name` and `steps` or `stages`")
 }
 
 fn not_utf8(source: SourceId, at: usize) -> Diagnostic {

@@ -3,13 +3,16 @@
 //! Knows no recipe and no dialect. The machine decides what to ask and in which order; the driver
 //! answers as answers come, and makes events of what the machine says.
 
+use crate::agent::{self, Agents, Question};
 use crate::event::{Event, RecordId, RunStatus, StepRef, What};
-use crate::process::{ChildId, Happened, Loop, Request, Setup, Signal, Stream, TimerId};
+use crate::process::{self, ChildId, Happened, Loop, Request, Setup, Signal, Stream, TimerId};
 use crate::record::Records;
 use crate::reply::{self, Args};
+use crate::validate;
 use rrc_vm::fault::FailureKind;
 use rrc_vm::machine::{Call, Finished, Machine, Note, Poll, Ticket};
 use rrc_vm::plan::{HostKind, Plan, StepKind};
+use rrc_vm::text::render;
 use rrc_vm::value::{Map, Value};
 use rrc_vm::verify::Verified;
 use rustc_hash::FxHashMap;
@@ -29,7 +32,14 @@ pub struct Settings {
     pub jobs: usize,
     /// How long the whole run may take.
     pub timeout: Option<Duration>,
+    /// Stages that are approved, and stages that are denied.
+    pub approve: Vec<String>,
+    pub deny: Vec<String>,
+    pub agents: Agents,
 }
+
+/// Asks somebody who can answer whether to go on after a stage; none if there is nobody.
+pub type Ask<'a> = dyn FnMut(&str, &str) -> Option<bool> + 'a;
 
 /// How a run ended, and what it did.
 #[derive(Debug)]
@@ -50,8 +60,9 @@ pub fn run(
     variables: Map,
     settings: &Settings,
     tell: &mut dyn FnMut(&Event),
+    ask: &mut Ask<'_>,
 ) -> io::Result<Outcome> {
-    let mut driver = Driver::new(Rc::clone(&plan), settings, tell)?;
+    let mut driver = Driver::new(Rc::clone(&plan), settings, tell, ask)?;
     driver.say(
         None,
         None,
@@ -79,6 +90,7 @@ struct Driver<'a> {
     plan: Rc<Verified>,
     settings: &'a Settings,
     tell: &'a mut dyn FnMut(&Event),
+    ask: &'a mut Ask<'a>,
     started: Instant,
     seq: u64,
     records: Records,
@@ -90,6 +102,10 @@ struct Driver<'a> {
     waiting: VecDeque<(Asked, Request)>,
     /// Replies that need nothing from outside.
     ready: VecDeque<(Ticket, Value)>,
+    /// Calls that are hooks.
+    hooks: Vec<Ticket>,
+    /// Records that only hold others together, and where those stand instead.
+    hidden: FxHashMap<RecordId, Option<RecordId>>,
     deadline: Option<TimerId>,
     stopping: Option<Stop>,
 }
@@ -98,6 +114,8 @@ struct Driver<'a> {
 enum Stop {
     Signal(Signal),
     Timeout,
+    /// Nobody answered whether to go on.
+    Pause,
 }
 
 impl<'a> Driver<'a> {
@@ -105,6 +123,7 @@ impl<'a> Driver<'a> {
         plan: Rc<Verified>,
         settings: &'a Settings,
         tell: &'a mut dyn FnMut(&Event),
+        ask: &'a mut Ask<'a>,
     ) -> io::Result<Driver<'a>> {
         let mut os = Loop::new(Setup {
             run: settings.run_id.clone(),
@@ -117,6 +136,7 @@ impl<'a> Driver<'a> {
             plan,
             settings,
             tell,
+            ask,
             started: Instant::now(),
             seq: 0,
             records: Records::default(),
@@ -126,6 +146,8 @@ impl<'a> Driver<'a> {
             timers: FxHashMap::default(),
             waiting: VecDeque::new(),
             ready: VecDeque::new(),
+            hooks: Vec::new(),
+            hidden: FxHashMap::default(),
             deadline,
             stopping: None,
         })
@@ -194,7 +216,21 @@ impl<'a> Driver<'a> {
                 let timer = self.os.sleep(Duration::from_millis(ms));
                 self.timers.insert(timer, asked);
             }
-            Some(other) => {
+            Some(HostKind::Hook) => {
+                let mut request = reply::request(&args, &self.settings.directory);
+                request.stdout_limit = HOOK_OUTPUT;
+                request.stderr_limit = HOOK_OUTPUT;
+                self.hooks.push(asked.ticket);
+                self.waiting.push_back((asked, request));
+                self.start_waiting();
+            }
+            Some(HostKind::Agent) => self.ask_agent(asked, &args),
+            Some(HostKind::Approve) => self.approve(asked, &args),
+            Some(HostKind::Validate) => {
+                let reply = validate::validate(&args, &self.settings.directory);
+                self.ready.push_back((asked.ticket, reply));
+            }
+            Some(other @ (HostKind::Tool | HostKind::Recipe)) => {
                 let message = format!("this version of rrc cannot run {} steps", other.word());
                 let refusal = reply::refusal(FailureKind::PolicyDenied, message);
                 self.ready.push_back((asked.ticket, refusal));
@@ -204,6 +240,90 @@ impl<'a> Driver<'a> {
                 self.ready.push_back((asked.ticket, refusal));
             }
         }
+    }
+
+    fn ask_agent(&mut self, asked: Asked, args: &Args) {
+        let text = |name: &str| match args.get(name) {
+            Value::Null => String::new(),
+            value => render(value).to_string(),
+        };
+        let agent = text("agent");
+        let step = asked.record.and_then(|record| self.steps.get(&record));
+        let step_id = step.map_or_else(String::new, |step| step.id.clone());
+        let base = reply::request(args, &self.settings.directory);
+        let Some(command) = self.settings.agents.command(&agent) else {
+            let message = "no agent is configured: set `command` under `[agent]` in rrc.toml";
+            let refusal = reply::refusal(FailureKind::PolicyDenied, message);
+            self.ready.push_back((asked.ticket, refusal));
+            return;
+        };
+        let question = Question {
+            agent: &agent,
+            prompt: &text("prompt"),
+            system_prompt: &text("system_prompt"),
+            model: &text("model"),
+            mode: &text("mode"),
+            step_id: &step_id,
+            cwd: &base.cwd.to_string_lossy(),
+        };
+        match agent::request(command, &question, &base.cwd) {
+            Ok(mut request) => {
+                // A program beside the recipe is named as the user sees it from here.
+                if request.program.contains('/') {
+                    let program = self.settings.directory.join(&request.program);
+                    request.program = program.to_string_lossy().into_owned();
+                }
+                request.env = base.env;
+                request.timeout = base.timeout;
+                request.stdout_limit = AGENT_OUTPUT;
+                request.stderr_limit = AGENT_OUTPUT;
+                self.waiting.push_back((asked, request));
+                self.start_waiting();
+            }
+            Err(words) => {
+                let message = format!("the agent command `{command}`: {words}");
+                let refusal = reply::refusal(FailureKind::InvalidRequest, message);
+                self.ready.push_back((asked.ticket, refusal));
+            }
+        }
+    }
+
+    fn approve(&mut self, asked: Asked, args: &Args) {
+        let stage = render(args.get("stage")).to_string();
+        let prompt = render(args.get("prompt")).to_string();
+        let known = StepRef {
+            record: None,
+            id: stage.clone(),
+            path: stage.clone(),
+            kind: StepKind::Stage,
+        };
+        let requested = What::ApprovalRequested {
+            prompt: prompt.clone(),
+        };
+        self.say(Some(known.clone()), None, requested);
+        let answer = if self.settings.deny.contains(&stage) {
+            Some(false)
+        } else if self.settings.approve.contains(&stage) {
+            Some(true)
+        } else {
+            (self.ask)(&stage, &prompt)
+        };
+        let reply = match answer {
+            Some(true) => Value::Null,
+            Some(false) => {
+                let message = format!("stage `{stage}` was denied");
+                reply::refusal(FailureKind::Denied, message)
+            }
+            None => {
+                self.stopping = Some(Stop::Pause);
+                let message = format!("waiting for the approval of stage `{stage}`");
+                reply::refusal(FailureKind::Interrupted, message)
+            }
+        };
+        if let Some(approved) = answer {
+            self.say(Some(known), None, What::ApprovalAnswered { approved });
+        }
+        self.ready.push_back((asked.ticket, reply));
     }
 
     fn start_waiting(&mut self) {
@@ -256,7 +376,7 @@ impl<'a> Driver<'a> {
                         },
                     );
                 }
-                answer(machine, asked.ticket, reply::reply(outcome));
+                self.done(machine, asked, outcome);
                 self.start_waiting();
             }
             Happened::Output(child, stream, line) => {
@@ -276,6 +396,24 @@ impl<'a> Driver<'a> {
             // The machine waits for something that the loop does not know of: it was cancelled.
             Happened::Idle => self.give_up(machine),
         }
+    }
+
+    fn done(&mut self, machine: &mut Machine, asked: Asked, outcome: process::Outcome) {
+        let hook = self.hooks.iter().position(|ticket| *ticket == asked.ticket);
+        let value = reply::reply(outcome);
+        let Some(hook) = hook else {
+            return answer(machine, asked.ticket, value);
+        };
+        self.hooks.swap_remove(hook);
+        // A hook cannot fail the step; what went wrong with it is said all the same.
+        if let Value::Failure(failure) = &value {
+            let step = asked
+                .record
+                .and_then(|record| self.steps.get(&record).cloned());
+            let text = format!("a hook failed: {}", failure.message);
+            self.say(step, None, What::StepWarning { text });
+        }
+        answer(machine, asked.ticket, Value::Null);
     }
 
     /// The first time, everything is asked to end; the second time, it is ended.
@@ -312,19 +450,25 @@ impl<'a> Driver<'a> {
                 step,
                 iteration,
             } => {
-                let reference =
-                    self.reference(step, Some(record.0), parent.map(|p| p.0), iteration);
+                let parent = self.visible(parent.map(|parent| parent.0));
+                let reference = self.reference(step, Some(record.0), parent, iteration);
+                if reference.kind.is_hidden() && iteration.is_none() {
+                    self.hidden.insert(record.0, parent);
+                    return;
+                }
                 self.steps.insert(record.0, reference.clone());
                 let what = match iteration {
                     Some(number) => What::Iteration { number },
                     None => What::StepStart,
                 };
-                self.say(Some(reference), parent.map(|parent| parent.0), what);
+                self.say(Some(reference), parent, what);
             }
             Note::Skip { step, parent } => {
-                let parent = parent.map(|parent| parent.0);
+                let parent = self.visible(parent.map(|parent| parent.0));
                 let reference = self.reference(step, None, parent, None);
-                self.say(Some(reference), parent, What::StepSkip);
+                if !reference.kind.is_hidden() {
+                    self.say(Some(reference), parent, What::StepSkip);
+                }
             }
             Note::Attempt { record, number } => {
                 self.about(record.0, What::StepRetry { attempt: number });
@@ -372,7 +516,19 @@ impl<'a> Driver<'a> {
         }
     }
 
+    /// The nearest record that the user knows.
+    fn visible(&self, record: Option<RecordId>) -> Option<RecordId> {
+        let mut record = record;
+        while let Some(outer) = record.and_then(|record| self.hidden.get(&record)) {
+            record = *outer;
+        }
+        record
+    }
+
     fn about(&mut self, record: RecordId, what: What) {
+        if self.hidden.contains_key(&record) {
+            return;
+        }
         let step = self.steps.get(&record).cloned();
         self.say(step, None, what);
     }
@@ -424,6 +580,7 @@ impl<'a> Driver<'a> {
                 status = RunStatus::Cancelled;
                 signal = Some(received);
             }
+            Some(Stop::Pause) => status = RunStatus::Paused,
             Some(Stop::Timeout) => {
                 status = RunStatus::Failed;
                 error = Some("the run took longer than allowed".to_string());
@@ -442,6 +599,11 @@ impl<'a> Driver<'a> {
         }
     }
 }
+
+/// Bytes of output that are kept of a hook, for saying why it failed.
+const HOOK_OUTPUT: usize = 64 * 1024;
+/// Bytes of output that are kept of an agent.
+const AGENT_OUTPUT: usize = 10 * 1024 * 1024;
 
 fn interrupted() -> Value {
     reply::refusal(FailureKind::Interrupted, "the run was stopped")

@@ -64,6 +64,12 @@ pub enum What {
         /// What it stored, if it stored anything.
         output: Value,
     },
+    ApprovalRequested {
+        prompt: String,
+    },
+    ApprovalAnswered {
+        approved: bool,
+    },
     RunWarning {
         text: String,
     },
@@ -81,6 +87,8 @@ impl Event {
             What::RunWarning { .. } => "run:warning".to_string(),
             What::RunEnd { .. } => "run:end".to_string(),
             What::Iteration { .. } => "loop:iteration".to_string(),
+            What::ApprovalRequested { .. } => "approval:requested".to_string(),
+            What::ApprovalAnswered { .. } => "approval:answered".to_string(),
             What::StepStart => format!("step:{kind}:start"),
             What::StepSkip => format!("step:{kind}:skip"),
             What::StepRetry { .. } => format!("step:{kind}:retry"),

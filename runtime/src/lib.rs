@@ -2,6 +2,7 @@
 //!
 //! Knows plans and values, never recipes. The operating system is behind `os`.
 
+pub mod agent;
 pub mod capture;
 pub mod clock;
 pub mod driver;
@@ -10,4 +11,5 @@ pub mod os;
 pub mod process;
 pub mod record;
 pub mod reply;
+mod validate;
 pub mod watchdog;

@@ -11,6 +11,7 @@
 //! | `text output` after it | the output of the last step |
 //! | `json template`, `json tool` | checked, as a template or as tool metadata; `run` as above |
 //! | `condition DIALECT` | lines `EXPR => VALUE`, evaluated |
+//! | `console` | commands and what they print (`console.rs`) |
 //! | `… file=NAME` | a file beside the examples that follow under the same heading |
 //! | `yaml plain`, and every other language | only shown |
 //!
@@ -18,6 +19,7 @@
 
 use super::caret::{self, Found};
 use super::command::{Folder, rrc};
+use super::console::console;
 use super::page::Block;
 use super::wrap::{Wrapped, wrap};
 use serde_json::Value;
@@ -36,6 +38,7 @@ enum Kind<'a> {
     File(&'a str),
     Check(Check<'a>),
     Condition(&'a str),
+    Console,
     Output(Form),
     Malformed(String),
 }
@@ -79,6 +82,7 @@ fn kind(block: &Block) -> Kind<'_> {
         ["text", "output"] => return Kind::Output(Form::Text),
         ["condition", dialect @ ("amplifier" | "amplihack")] => return Kind::Condition(dialect),
         ["condition", ..] => return malformed(),
+        ["console"] => return Kind::Console,
         _ => return Kind::Shown,
     };
     let mut whole = file == "example.json";
@@ -106,7 +110,7 @@ pub fn executes(blocks: &[(usize, &Block)]) -> bool {
     blocks.iter().any(|(_, block)| {
         matches!(
             kind(block),
-            Kind::Check(_) | Kind::Condition(_) | Kind::Malformed(_)
+            Kind::Check(_) | Kind::Condition(_) | Kind::Console | Kind::Malformed(_)
         )
     })
 }
@@ -135,6 +139,15 @@ pub fn execute(blocks: &[(usize, &Block)], refresh: bool) -> Outcome {
                     Err(error) => wrong.push(error),
                 };
             }
+            Kind::Console => match in_folder(&files, |folder| console(&block.text, folder)) {
+                Ok((new, problems)) => {
+                    if !problems.is_empty() {
+                        outcome.updates.push((*index, new));
+                    }
+                    wrong.extend(problems);
+                }
+                Err(error) => wrong.push(error),
+            },
             Kind::Output(form) => {
                 let Some(actual) = ran.take() else {
                     continue;

@@ -11,6 +11,7 @@
 
 pub mod caret;
 pub mod command;
+pub mod console;
 pub mod example;
 pub mod page;
 pub mod wrap;

@@ -510,7 +510,7 @@ instructions! {
     0x71 "return" Return() [OwnResults] => [] (end) 1 "leave the function with its results";
     0x72 "stop" Stop() [Any] => [] (end) 1 "end the run with an outcome, cancelling every other task";
     0x73 "fail" Fail(message: Text) [] => [Any] (next) 2 "push a failure with this message";
-    0x74 "failure_map" FailureMap() [Any] => [Map] (next) 4 "what is known of a failure, as a map; of data, an empty one";
+    0x74 "failure_map" FailureMap() [Any] => [Map] (next) 4 "what is known of a failure, as a map: its kind, its message and the result of its call; of data, an empty one";
     0x75 "count_step" CountStep() [] => [Any] (next) 1 "count a step that runs: null, or a failure past the limit of the plan";
 
     // Tasks.

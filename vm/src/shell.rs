@@ -49,6 +49,9 @@ pub fn fresh_delimiter(base: &str, values: &[Rc<str>]) -> String {
 /// The decimal text of an integer, as a shell's arithmetic reads it: `007` and `+7` are `7`,
 /// because a shell takes a leading zero for octal and the value does not say so. What does not
 /// fit the 64 bits of that arithmetic is none, for the shell would wrap it around in silence.
+///
+/// A negative number begins with a blank, so that `x-{{n}}` does not become `x--5`, which a shell
+/// reads as a decrement.
 pub fn integer_text(value: &Value) -> Option<String> {
     let int = match value {
         Value::Int(int) => *int,
@@ -63,7 +66,10 @@ pub fn integer_text(value: &Value) -> Option<String> {
         | Value::Step(_)
         | Value::Tasks(_) => return None,
     };
-    Some(int.to_string())
+    Some(match int {
+        ..0 => format!(" {int}"),
+        _ => int.to_string(),
+    })
 }
 
 fn integer(text: &str) -> Option<i64> {
@@ -148,14 +154,14 @@ mod tests {
     #[test]
     fn integers_are_what_they_say_and_nothing_else_is_one() {
         let good: [(Value, &str); 9] = [
-            (Value::Int(-5), "-5"),
+            (Value::Int(-5), " -5"),
             (Value::Float(3.0), "3"),
             (Value::text(" 42\n"), "42"),
             (Value::text("007"), "7"),
             (Value::text("010"), "10"),
             (Value::text("+08"), "8"),
             (Value::text("-0"), "0"),
-            (Value::text("-9223372036854775808"), "-9223372036854775808"),
+            (Value::text("-9223372036854775808"), " -9223372036854775808"),
             (Value::Bytes(Rc::from(&b"1\n"[..])), "1"),
         ];
         for (value, text) in good {

@@ -7,7 +7,7 @@
 use super::{ALL, Dialect, amplifier::AMPLIFIER, amplihack::AMPLIHACK, find};
 use crate::codes;
 use crate::diagnostic::{Applicability, Diagnostic, Edit, Fix, Report, nearest};
-use crate::doc::{Entry, Node};
+use crate::doc::{Entry, Node, Text};
 use crate::source::{SourceId, Span};
 
 /// The dialect of a file, and why.
@@ -247,7 +247,7 @@ fn collect_step(step: Node<'_>, signs: &mut Vec<Sign>) {
         if (entry.is("condition") || entry.is("while_condition") || entry.is("break_when"))
             && let Some(text) = entry.value.text()
         {
-            condition(text.text(), entry.value.span, signs);
+            condition(text, signs);
         }
         if entry.is("command")
             && let Some(text) = entry.value.text()
@@ -280,12 +280,14 @@ fn collect_step(step: Node<'_>, signs: &mut Vec<Sign>) {
 }
 
 /// `{{x}} == 'a'` is one dialect's way, `x == 'a'` the other's.
-fn condition(text: &str, span: Span, signs: &mut Vec<Sign>) {
-    if text.contains("{{") {
+fn condition(written: Text<'_>, signs: &mut Vec<Sign>) {
+    let text = written.text();
+    if let Some(at) = text.find("{{") {
         let what = "`{{` in a condition";
+        let end = text[at..].find("}}").map_or(at + 2, |end| at + end + 2);
         signs.push(Sign {
             dialect: &AMPLIFIER,
-            span,
+            span: written.span(at..end),
             what,
             strong: true,
         });
@@ -308,9 +310,10 @@ fn condition(text: &str, span: Span, signs: &mut Vec<Sign>) {
     ];
     if word.starts_with(|c: char| c.is_alphabetic() || c == '_') && !literal.contains(&word) {
         let what = "a bare name in a condition";
+        let at = text.len() - rest.len();
         signs.push(Sign {
             dialect: &AMPLIHACK,
-            span,
+            span: written.span(at..at + word.len()),
             what,
             strong: true,
         });

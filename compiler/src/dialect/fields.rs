@@ -240,8 +240,16 @@ pub static RETRY: Shape = Shape {
 pub static RECURSION: Shape = Shape {
     what: "recursion",
     fields: &[
-        field("max_depth", COUNT, "how deep recipes may call each other"),
-        field("max_total_steps", COUNT, "how many steps may run in all"),
+        field(
+            "max_depth",
+            Type::Int { min: 1, max: 20 },
+            "how deep recipes may call each other",
+        ),
+        field(
+            "max_total_steps",
+            Type::Int { min: 1, max: 1000 },
+            "how many steps may run in all",
+        ),
     ],
     hints: &[("depth", "max_depth"), ("max_steps", "max_total_steps")],
     open: &["x-*"],

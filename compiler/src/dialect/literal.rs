@@ -42,16 +42,25 @@ pub fn literal(node: Node<'_>, schema: Schema, report: &mut Report) -> Literal {
 }
 
 fn ambiguous(node: Node<'_>, text: &str, value: &Literal) -> Diagnostic {
+    let quoted = quoted(text);
     let (means, plain) = match value {
-        Literal::Null => ("nothing".to_string(), "null".to_string()),
-        Literal::Bool(value) => (format!("{value}"), format!("{value}")),
-        Literal::Int(value) => (format!("the number {value}"), format!("{value}")),
-        Literal::Float(value) => (format!("the number {value}"), format!("{value:?}")),
-        _ => (format!("the text `{text}`"), quoted(text)),
+        Literal::Null => ("nothing".to_string(), Some("null".to_string())),
+        Literal::Bool(value) => (format!("{value}"), Some(format!("{value}"))),
+        Literal::Int(value) => (format!("the number {value}"), Some(format!("{value}"))),
+        Literal::Float(value) => (format!("the number {value}"), Some(format!("{value:?}"))),
+        _ => (format!("the text `{text}`"), None),
     };
     let message =
         format!("`{text}` means {means} here, and something else to other readers of YAML");
-    Diagnostic::new(&codes::AMBIGUOUS_SCALAR, node.span, message)
-        .help(format!("write `{plain}`, or quote it if text is meant"))
-        .fix(Fix::safe(format!("write `{plain}`"), node.span, plain))
+    let finding = Diagnostic::new(&codes::AMBIGUOUS_SCALAR, node.span, message);
+    let say = format!("write `{quoted}`");
+    match plain {
+        // Quotes make text of it, which it is not yet.
+        Some(plain) => finding
+            .help(format!("write `{quoted}` for the text, or `{plain}`"))
+            .fix(Fix::unsafe_(say, node.span, quoted)),
+        None => finding
+            .help(say.clone())
+            .fix(Fix::safe(say, node.span, quoted)),
+    }
 }

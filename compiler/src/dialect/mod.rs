@@ -9,13 +9,15 @@ pub mod amplihack;
 pub mod choose;
 pub mod fields;
 mod literal;
+mod order;
+mod raw;
 mod recipe;
 mod step;
 mod text;
 
 pub use recipe::{Lowered, Options, Parent, lower, lower_expression};
 
-use crate::doc::Schema;
+use crate::doc::{Node, Schema};
 use crate::expr::BareWords;
 use crate::ir::{Equality, Exports, Missing, RunLimits, Store, Truth};
 
@@ -60,4 +62,31 @@ pub static ALL: &[&Dialect] = &[&amplifier::AMPLIFIER, &amplihack::AMPLIHACK];
 
 pub fn find(name: &str) -> Option<&'static Dialect> {
     ALL.iter().copied().find(|dialect| dialect.name == name)
+}
+
+/// Why a document is no recipe at all; none if it is one, however wrong.
+pub fn not_a_recipe(root: Node<'_>) -> Option<&'static str> {
+    if root.is_broken() {
+        return None;
+    }
+    let Some(entries) = root.map() else {
+        return Some(match root.list() {
+            Some(_) => "the file holds a list, not a recipe",
+            None => "the file holds a text, not a recipe",
+        });
+    };
+    let known = |entry: &crate::doc::Entry<'_>| {
+        ["name", "steps", "stages", "context", "extends"]
+            .iter()
+            .any(|field| entry.is(field))
+    };
+    (!entries.iter().any(known)).then_some("nothing in this file says that it is a recipe")
+}
+
+/// Whether a JSON document is a command template or describes a tool.
+pub fn is_template_or_tool(root: Node<'_>) -> bool {
+    match root.map() {
+        Some(_) => root.get("template").is_some() || root.get("atip").is_some(),
+        None => root.list().is_some() || root.text().is_some(),
+    }
 }

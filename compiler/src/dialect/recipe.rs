@@ -4,6 +4,7 @@ use super::Dialect;
 use super::fields::{RECIPE, STAGE};
 use super::literal::literal;
 use super::text::Lower;
+use super::{order, raw};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Fix, Report, nearest};
 use crate::doc::fields::{Fields, name_span, text_of};
@@ -48,6 +49,7 @@ pub fn lower(
         raw: options.raw,
         facts: Vec::new(),
         given: Vec::new(),
+        pasted: Vec::new(),
     };
     let name = lower.header(&fields, options);
     if lower.report_choice(&fields) == Some("raw") {
@@ -60,6 +62,8 @@ pub fn lower(
     let mut steps = lower.validations(&fields);
     steps.extend(lower.all_steps(&fields));
     lower.unique_ids(&steps);
+    order::check(node, dialect, lower.report);
+    raw::check(&lower.pasted, &steps, lower.report);
     fields.check(UNREAD, lower.report);
     let extends = fields.text("extends", lower.report);
     let parent = extends.map(|name| Parent {
@@ -114,6 +118,7 @@ pub fn lower_expression(
         raw: false,
         facts: Vec::new(),
         given: Vec::new(),
+        pasted: Vec::new(),
     };
     let written = Written::plain(text, Span::new(source, 0, text.len()));
     let Guard { expr, truth } = lower.condition(written)?;

@@ -209,6 +209,7 @@ impl Lower<'_> {
         if !self.dialect.infer_kind {
             fields.require("agent", self.report);
         }
+        self.one_model(fields);
         fields.require("prompt", self.report)?;
         let prompt = fields.text("prompt", self.report)?;
         let agent = Agent {
@@ -226,6 +227,26 @@ impl Lower<'_> {
             env: self.env(fields),
         };
         Some(Node::Act(Box::new(Action::Agent(agent))))
+    }
+
+    /// Three ways to choose a model, of which a step takes one.
+    fn one_model(&mut self, fields: &Fields<'_>) {
+        let ways = ["provider", "model", "provider_preferences", "model_role"];
+        let used: Vec<&str> = ways.into_iter().filter(|field| fields.has(field)).collect();
+        // A provider and its model are one way.
+        let rest = used
+            .iter()
+            .filter(|field| !["provider", "model"].contains(field));
+        let count =
+            rest.count() + usize::from(used.iter().any(|f| *f == "provider" || *f == "model"));
+        if let (true, Some(last), Some(first)) = (count > 1, used.last(), used.first()) {
+            let span = fields.key_span(last).unwrap_or_else(|| fields.head());
+            let message = format!("`{first}` and `{last}` both choose a model");
+            self.report.add(
+                Diagnostic::new(&codes::EXCLUSIVE_FIELDS, span, message)
+                    .help("keep one way of choosing it"),
+            );
+        }
     }
 
     fn sub_recipe(&mut self, fields: &Fields<'_>) -> Option<Node> {
@@ -642,7 +663,11 @@ impl Lower<'_> {
         let pause = fields.integer("delay_between", self.report).unwrap_or(0);
         Looping::Yes(Node::Each(Box::new(Each {
             over,
-            item: item.map_or_else(|| "item".to_string(), |bind| bind.name),
+            item: item.unwrap_or_else(|| Bind {
+                name: "item".to_string(),
+                span: fields.key_span("foreach").unwrap_or_else(|| fields.head()),
+                read: Read::Value,
+            }),
             collect,
             last,
             width,

@@ -27,6 +27,8 @@ pub struct Lower<'r> {
     pub facts: Vec<(&'static str, Literal)>,
     /// What the recipe reads that only the runner can give.
     pub given: Vec<&'static str>,
+    /// Holes whose values the author wants pasted into shell text: the variable, and the hole.
+    pub pasted: Vec<(String, Span)>,
 }
 
 impl Lower<'_> {
@@ -314,6 +316,14 @@ impl Lower<'_> {
             return script;
         }
         let (plain, holes) = Plain::of(written.text(), scanned.pieces);
+        for hole in &holes {
+            if let Some((Filter::Raw, _)) = hole.filter
+                && let SegmentKind::Name(name) = &hole.path.segments[0].kind
+            {
+                let span = written.span(hole.range.clone());
+                self.pasted.push((name.clone(), span));
+            }
+        }
         let mut names = Names::default();
         let at: Vec<shell::HoleAt> = plain
             .holes

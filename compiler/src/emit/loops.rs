@@ -61,7 +61,7 @@ impl Emitter<'_> {
     }
 
     fn each_in_turn(&mut self, w: &mut Writer, each: &Each, run: Run, failed: Label, exits: Exits) {
-        let item = self.tables.text(&each.item);
+        let item = self.tables.text(&each.item.name);
         let shadow = self.shadow(w, item);
         let (again, wrong, ended, done) = (w.label(), w.label(), w.label(), w.label());
         w.bind(again);
@@ -74,6 +74,8 @@ impl Emitter<'_> {
             scope: SCOPE,
             name: item,
         });
+        w.push(Instr::Null {});
+        w.push(Instr::Store { local: run.last });
         let opening = Opening::Iteration {
             number: run.at,
             step: run.number,
@@ -130,6 +132,8 @@ impl Emitter<'_> {
             &[Kind::Map, Kind::Int, Kind::Int],
             |emitter, w, exits| {
                 let value = w.local();
+                w.push(Instr::Null {});
+                w.push(Instr::Store { local: value });
                 let opening = Opening::Iteration {
                     number: 2,
                     step: run.number,
@@ -139,7 +143,7 @@ impl Emitter<'_> {
                 w.push(Instr::Return {});
             },
         );
-        let item = self.tables.text(&each.item);
+        let item = self.tables.text(&each.item.name);
         let (again, start, all_started) = (w.label(), w.label(), w.label());
         let held = w.local();
         w.push(Instr::Tasks {});
@@ -238,6 +242,8 @@ impl Emitter<'_> {
             scope: SCOPE,
             name: iteration,
         });
+        w.push(Instr::Null {});
+        w.push(Instr::Store { local: last });
         let opening = Opening::Iteration {
             number: at,
             step: number,
@@ -277,6 +283,14 @@ impl Emitter<'_> {
         });
         w.push(Instr::Jump { to: w.to(failed) });
         w.bind(ended);
+        w.push(Instr::UnsetVar {
+            scope: SCOPE,
+            name: index,
+        });
+        w.push(Instr::UnsetVar {
+            scope: SCOPE,
+            name: iteration,
+        });
         self.end_early(w, exits);
         w.bind(done);
         w.push(Instr::UnsetVar {

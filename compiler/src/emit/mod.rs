@@ -168,7 +168,7 @@ impl<'a> Emitter<'a> {
             failed: w.label(),
             ended: w.label(),
         };
-        self.steps(&mut w, &unit.steps, exits);
+        self.steps(&mut w, &unit.steps, None, exits);
         w.push(Instr::Null {});
         w.push(Instr::Take { local: expr::SCOPE });
         w.push(Instr::Return {});

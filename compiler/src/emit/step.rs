@@ -31,14 +31,15 @@ pub enum Opening {
 }
 
 impl Emitter<'_> {
-    pub fn steps(&mut self, w: &mut Writer, steps: &[Step], exits: Exits) {
+    /// Steps one after the other; the value of the last that ran goes to the local `value`.
+    pub fn steps(&mut self, w: &mut Writer, steps: &[Step], value: Option<u8>, exits: Exits) {
         for step in steps {
-            self.step(w, step, Opening::Step, None, exits);
+            self.step(w, step, Opening::Step, value, exits);
         }
     }
 
-    /// One step. Its value goes to the local `value`, if one is given; null when it did not run
-    /// or failed.
+    /// One step. Its value goes to the local `value`, if one is given; what is there stays when the
+    /// step does not run or fails.
     pub fn step(
         &mut self,
         w: &mut Writer,
@@ -52,9 +53,12 @@ impl Emitter<'_> {
             Opening::Iteration { step, .. } => step,
         };
         let (next, failed) = (w.label(), w.label());
-        if let Some(value) = value {
+        // Output that turns out not to be JSON is output all the same.
+        let keeps = matches!(step.on_failure, OnFailure::Continue { keep_output: true });
+        let unread = (keeps && step.store == Store::Json).then(|| w.local());
+        if let Some(unread) = unread {
             w.push(Instr::Null {});
-            w.push(Instr::Store { local: value });
+            w.push(Instr::Store { local: unread });
         }
         if let Some(guard) = &step.guard {
             self.guard(w, step, guard, number, opening, Skip { next, failed });
@@ -71,7 +75,8 @@ impl Emitter<'_> {
             self.hook(w, step, Moment::Before, None);
         }
         let degraded = w.label();
-        self.attempts(w, step, number, value, failed, degraded, exits);
+        let places = Places { value, unread };
+        self.attempts(w, step, number, places, failed, degraded, exits);
         let mut ends = vec![(None, Status::Completed)];
         if step.store == Store::JsonOrDegrade && matches!(step.node, Node::Act(_)) {
             ends.push((Some(degraded), Status::Degraded));
@@ -96,7 +101,10 @@ impl Emitter<'_> {
             w.push(Instr::Take { local: failure });
             w.free(failure);
         }
-        self.failure(w, step, next, exits);
+        self.failure(w, step, unread, next, exits);
+        if let Some(unread) = unread {
+            w.free(unread);
+        }
         w.bind(next);
     }
 
@@ -142,7 +150,14 @@ impl Emitter<'_> {
     }
 
     /// Stack: the open step and the failure.
-    fn failure(&mut self, w: &mut Writer, step: &Step, next: Label, exits: Exits) {
+    fn failure(
+        &mut self,
+        w: &mut Writer,
+        step: &Step,
+        unread: Option<u8>,
+        next: Label,
+        exits: Exits,
+    ) {
         w.at(step.span);
         let end = Instr::StepEnd {
             status: Status::Failed as u8,
@@ -160,14 +175,14 @@ impl Emitter<'_> {
                 w.free(failure);
             }
             OnFailure::SkipRest => {
-                self.bind_failed(w, step, false);
+                self.bind_failed(w, step, false, unread);
                 w.push(end);
                 w.push(Instr::Jump {
                     to: w.to(exits.ended),
                 });
             }
             OnFailure::Continue { keep_output } => {
-                self.bind_failed(w, step, keep_output);
+                self.bind_failed(w, step, keep_output, unread);
                 w.push(end);
                 w.push(Instr::Jump { to: w.to(next) });
             }
@@ -176,7 +191,7 @@ impl Emitter<'_> {
 
     /// What a failed step binds all the same: its exit code, what it wrote to stderr and, where
     /// the recipe's rules say so, its output. Stack: the failure, before and after.
-    fn bind_failed(&mut self, w: &mut Writer, step: &Step, keep_output: bool) {
+    fn bind_failed(&mut self, w: &mut Writer, step: &Step, keep_output: bool, unread: Option<u8>) {
         let wanted: Vec<&Bind> = step
             .bind
             .iter()
@@ -196,12 +211,17 @@ impl Emitter<'_> {
                 Read::Stderr => "stderr",
             });
             // A failure before the process ran has none of them; then the variable stays unset.
-            let (none, done) = (w.label(), w.label());
+            let (none, found, done) = (w.label(), w.label(), w.label());
             w.push(Instr::Load { local: failure });
             w.push(Instr::FailureMap {});
             w.push(Instr::FieldOrNull { name: data });
             w.push(Instr::FieldOrFail { name: field });
             w.push(Instr::JumpFailed { to: w.to(none) });
+            w.bind(found);
+            if bind.read == Read::Value {
+                w.push(kept_form(step.store));
+                w.push(Instr::JumpFailed { to: w.to(none) });
+            }
             let held = w.local();
             w.push(Instr::Store { local: held });
             w.push(Instr::Load { local: held });
@@ -214,6 +234,17 @@ impl Emitter<'_> {
             w.push(Instr::Jump { to: w.to(done) });
             w.bind(none);
             w.push(Instr::Pop {});
+            if let (Read::Value, Some(unread)) = (bind.read, unread) {
+                let absent = w.label();
+                w.push(Instr::Load { local: unread });
+                w.push(Instr::IsNull {});
+                w.push(Instr::JumpIf { to: w.to(absent) });
+                w.push(Instr::Load { local: unread });
+                w.push(Instr::Null {});
+                w.push(Instr::Store { local: unread });
+                w.push(Instr::Jump { to: w.to(found) });
+                w.bind(absent);
+            }
             w.bind(done);
         }
         w.push(Instr::Take { local: failure });
@@ -231,13 +262,13 @@ impl Emitter<'_> {
         w: &mut Writer,
         step: &Step,
         number: u32,
-        value: Option<u8>,
+        places: Places,
         failed: Label,
         degraded: Label,
         exits: Exits,
     ) {
         if step.attempts.most <= 1 {
-            self.node(w, step, number, value, failed, degraded, exits);
+            self.node(w, step, number, places, failed, degraded, exits);
             return;
         }
         let (again, wrong, done) = (w.label(), w.label(), w.label());
@@ -247,7 +278,7 @@ impl Emitter<'_> {
         self.int(w, step.attempts.first_pause_ms);
         w.push(Instr::Store { local: pause });
         w.bind(again);
-        self.node(w, step, number, value, wrong, degraded, exits);
+        self.node(w, step, number, places, wrong, degraded, exits);
         w.push(Instr::Jump { to: w.to(done) });
 
         w.bind(wrong);
@@ -357,15 +388,16 @@ impl Emitter<'_> {
         w: &mut Writer,
         step: &Step,
         number: u32,
-        value: Option<u8>,
+        places: Places,
         failed: Label,
         degraded: Label,
         exits: Exits,
     ) {
+        let value = places.value;
         match &step.node {
             Node::Act(action) => {
                 self.action(w, action, step.deadline.as_ref(), number, failed);
-                self.bind(w, step, value, failed, degraded);
+                self.bind(w, step, places, failed, degraded);
             }
             Node::Seq(steps) => {
                 let (wrong, ended, done) = (w.label(), w.label(), w.label());
@@ -373,6 +405,7 @@ impl Emitter<'_> {
                 self.steps(
                     w,
                     steps,
+                    value,
                     Exits {
                         failed: wrong,
                         ended,
@@ -403,10 +436,11 @@ impl Emitter<'_> {
         &mut self,
         w: &mut Writer,
         step: &Step,
-        value: Option<u8>,
+        places: Places,
         failed: Label,
         degraded: Label,
     ) {
+        let value = places.value;
         let needs_value = value.is_some() || step.bind.iter().any(|b| b.read == Read::Value);
         // JSON is asked for even if nobody binds it: not being JSON is then the step's failure.
         let checks = matches!(step.store, Store::Json | Store::JsonOrDegrade);
@@ -441,6 +475,10 @@ impl Emitter<'_> {
                     self.bind_value(w, step, value);
                 }
                 Store::Json => {
+                    if let Some(unread) = places.unread {
+                        w.push(Instr::Store { local: unread });
+                        w.push(Instr::Load { local: unread });
+                    }
                     w.push(Instr::ParseJson {});
                     w.push(Instr::JumpFailed { to: w.to(failed) });
                     self.bind_value(w, step, value);
@@ -505,4 +543,21 @@ impl Emitter<'_> {
 struct Skip {
     next: Label,
     failed: Label,
+}
+
+/// Locals that a step's output goes to, besides its variables.
+#[derive(Clone, Copy)]
+struct Places {
+    /// The value, for whoever collects it.
+    value: Option<u8>,
+    /// The output before it is read as JSON.
+    unread: Option<u8>,
+}
+
+/// How the output of a failed step is stored: as text, in the form the step would store text in.
+fn kept_form(store: Store) -> Instr {
+    match store {
+        Store::JsonOrText | Store::JsonOrDegrade => Instr::JsonOrText {},
+        Store::AsIs | Store::Exact | Store::Json => Instr::Concat { parts: 1 },
+    }
 }

@@ -178,7 +178,7 @@ pub enum Node {
 #[derive(Clone, Debug)]
 pub struct Each {
     pub over: Expr,
-    pub item: String,
+    pub item: Bind,
     /// The values of all iterations, in the order of the items.
     pub collect: Option<Bind>,
     /// The value of the last iteration.

@@ -147,11 +147,15 @@ pub(super) fn integers(a: &Value, b: &Value) -> Result<(i64, i64), (FailureKind,
     Ok((a, b))
 }
 
+/// As much of a text as a message should hold.
+pub(super) fn shown(text: &str) -> String {
+    text.chars().take(40).collect()
+}
+
 pub(super) fn no_number(value: &Value) -> (FailureKind, String) {
     match value {
         Value::Text(text) => {
-            let shown: String = text.chars().take(40).collect();
-            let message = format!("`{shown}` is not an integer");
+            let message = format!("`{}` is not an integer", shown(text));
             (FailureKind::NotANumber, message)
         }
         Value::Float(float) => (
@@ -170,12 +174,16 @@ pub(super) fn no_number(value: &Value) -> (FailureKind, String) {
 
 /// `kind`, `message` and `data` of a failure; nothing of data.
 pub(super) fn failure_map(value: &Value) -> Map {
-    let mut fields = Map::default();
-    if let Value::Failure(failure) = value {
-        fields.insert("kind".into(), Value::text(failure.kind.word()));
-        fields.insert("message".into(), Value::Text(failure.message.clone()));
-        fields.insert("data".into(), failure.data.clone());
-    }
+    let Value::Failure(failure) = value else {
+        return Map::default();
+    };
+    // Of a call, the fields of its result as far as there is one.
+    let mut fields = match &failure.data {
+        Value::Map(data) => Map::clone(data),
+        _ => Map::default(),
+    };
+    fields.insert("kind".into(), Value::text(failure.kind.word()));
+    fields.insert("message".into(), Value::Text(failure.message.clone()));
     fields
 }
 

@@ -456,8 +456,10 @@ impl<'a> Checker<'a> {
                 return Ok(false);
             }
         }
-        let pushes = &pushes[..(shape.push_count & 3) as usize];
-        self.stack.extend_from_slice(pushes);
+        // One by one: they are too few for a copy of a block to be worth its call.
+        for &kind in &pushes[..(shape.push_count & 3) as usize] {
+            self.stack.push(kind);
+        }
         self.note_height()?;
         Ok(true)
     }

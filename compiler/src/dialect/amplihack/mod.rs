@@ -17,7 +17,7 @@ pub static AMPLIHACK: Dialect = Dialect {
     store: Store::JsonOrText,
     store_json: Store::JsonOrDegrade,
     output_by_id: true,
-    keep_output: false,
+    keep_output: true,
     infer_kind: true,
     bash_timeout_ms: None,
     other_timeout_ms: None,

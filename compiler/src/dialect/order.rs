@@ -1,0 +1,75 @@
+//! `depends_on`: steps run in the order of the file, so what a step depends on stands before it.
+
+use super::Dialect;
+use crate::codes;
+use crate::diagnostic::{Diagnostic, Report, nearest};
+use crate::doc::fields::wrong_type;
+use crate::doc::{Node, Text};
+use rustc_hash::FxHashMap;
+
+/// Looks at every `depends_on` of a recipe, wherever its steps stand.
+pub fn check(recipe: Node<'_>, dialect: &Dialect, report: &mut Report) {
+    let mut steps = Vec::new();
+    collect(recipe, &mut steps);
+    let mut ids: FxHashMap<&str, (usize, Text<'_>)> = FxHashMap::default();
+    for (number, step) in steps.iter().enumerate() {
+        if let Some(id) = step.get("id").and_then(|id| id.text()) {
+            ids.entry(id.text()).or_insert((number, id));
+        }
+    }
+    for (number, step) in steps.iter().enumerate() {
+        let Some(node) = step.get("depends_on") else {
+            continue;
+        };
+        let Some(names) = node.list() else {
+            if node.text().is_some_and(|text| !text.text().is_empty()) || node.map().is_some() {
+                wrong_type(
+                    "`depends_on`",
+                    "a list of step ids",
+                    node,
+                    dialect.schema,
+                    report,
+                );
+            }
+            continue;
+        };
+        for name in names.iter().filter_map(|name| name.text()) {
+            let finding = |message| Diagnostic::new(&codes::UNKNOWN_STEP, name.inner(), message);
+            match ids.get(name.text()) {
+                Some((at, _)) if *at < number => {}
+                Some((at, _)) if *at == number => report.add(
+                    finding(format!("the step `{}` depends on itself", name.text()))
+                        .help("remove it from the list"),
+                ),
+                Some((_, id)) => report.add(
+                    finding(format!("the step `{}` comes later", name.text()))
+                        .label(id.inner(), "it stands here")
+                        .help("steps run in the order of the file: move it before this one"),
+                ),
+                None => {
+                    let finding = finding(format!("there is no step `{}`", name.text()));
+                    report.add(match nearest(name.text(), ids.keys().copied()) {
+                        Some(near) => finding.help(format!("did you mean `{near}`?")),
+                        None => finding.help("name the `id` of a step before this one"),
+                    });
+                }
+            }
+        }
+    }
+}
+
+/// All steps below a recipe, a stage or a loop, in the order of the file.
+fn collect<'a>(map: Node<'a>, steps: &mut Vec<Node<'a>>) {
+    let list = |name: &str| {
+        map.get(name)
+            .and_then(|list| list.list())
+            .unwrap_or_default()
+    };
+    for stage in list("stages") {
+        collect(*stage, steps);
+    }
+    for step in list("steps").iter().chain(list("while_steps")) {
+        steps.push(*step);
+        collect(*step, steps);
+    }
+}
