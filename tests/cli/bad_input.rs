@@ -90,7 +90,7 @@ fn a_megabyte_of_openings() {
     among("\"".repeat(1_000_000), "RRC0004");
     among("&a ".repeat(333_333), "RRC0004");
     among("%".repeat(1_000_000), "RRC0004");
-    among("|\n".repeat(500_000), "RRC0101");
+    among("|\n".repeat(500_000), "RRC0010");
 }
 
 #[test]
@@ -333,16 +333,16 @@ fn no_recipe() {
     one(
         "hello\n",
         1,
-        "1:1: error[RRC0101] a recipe must be a map, not text",
+        "1:1: error[RRC0010] the file holds one value, not a recipe",
     );
-    one("42\n", 1, "1:1: error[RRC0101]");
+    one("42\n", 1, "1:1: error[RRC0010]");
     one(
         "- a\n- b\n",
         1,
-        "1:1: error[RRC0101] a recipe must be a map, not a list",
+        "1:1: error[RRC0010] the file holds a list, not a recipe",
     );
-    one("true\n", 1, "RRC0101");
-    one("~\n", 1, "RRC0101");
+    one("true\n", 1, "RRC0010");
+    one("~\n", 1, "RRC0010");
     one(format!("{GOOD}---\n{GOOD}"), 1, "6:1: error[RRC0009]");
     one("name: a\n", 1, "this recipe has no `steps`");
     one("name: a\nsteps: []\n", 1, "`steps` is empty");
