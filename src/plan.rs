@@ -7,7 +7,7 @@ use rrc_compiler::codes;
 use rrc_compiler::diagnostic::{Diagnostic, Report};
 use rrc_compiler::source::{Source, Sources, Span};
 use rrc_compiler::world::ReadError;
-use rrc_compiler::{Checked, report};
+use rrc_compiler::{Checked, report, suppress};
 use rrc_vm::codec::{self, DecodeFailure};
 use rrc_vm::plan::Plan;
 use rrc_vm::verify::{Verified, verify};
@@ -44,8 +44,11 @@ pub fn compile(
     }
     let mut sources = Sources::default();
     let checked = rrc_compiler::check(&Disk::new(global), path, global.options(), &mut sources);
-    show(&checked.report, &sources, global, streams)?;
-    if checked.readable && !checked.report.has_errors() && checked.program.units.is_empty() {
+    let standing = checked.silenced.iter().filter(|f| suppress::stands(f));
+    let mut shown = checked.report.clone();
+    shown.findings.extend(standing.cloned());
+    show(&shown, &sources, global, streams)?;
+    if checked.readable && !shown.has_errors() && checked.program.units.is_empty() {
         writeln!(
             streams.err,
             "rrc: `{path}` is no recipe: templates and tools do not run yet"

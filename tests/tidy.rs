@@ -326,7 +326,7 @@ const ROOMS: [&[&str]; 11] = [
     &["expr", "shell"],
     &["ir"],
     &["dialect"],
-    &["load", "link", "resolve", "infer", "bounds"],
+    &["suppress", "load", "link", "resolve", "infer", "bounds"],
     &["lint"],
     &["emit"],
     &["ide"],

@@ -22,6 +22,7 @@ pub mod dialect;
 pub mod bounds;
 pub mod load;
 pub mod resolve;
+pub mod suppress;
 
 pub mod lint;
 
@@ -29,7 +30,7 @@ pub mod emit;
 
 pub mod report;
 
-use diagnostic::Report;
+use diagnostic::{Diagnostic, Report};
 use dialect::Dialect;
 use dialect::choose::Choice;
 use ir::Program;
@@ -44,6 +45,8 @@ pub use load::Options;
 pub struct Checked {
     pub program: Program,
     pub report: Report,
+    /// What comments in the files silence.
+    pub silenced: Vec<Diagnostic>,
     pub choice: Option<Choice>,
     /// Whether the file itself could be read: if not, the report says why.
     pub readable: bool,
@@ -52,14 +55,18 @@ pub struct Checked {
 /// Finds what can be found without running. What is read is added to `sources`.
 pub fn check(world: &dyn World, main: &str, options: Options, sources: &mut Sources) -> Checked {
     let mut report = Report::default();
-    let loaded = load::load(world, main, options, sources, &mut report);
+    let mut loaded = load::load(world, main, options, sources, &mut report);
     resolve::resolve(&loaded.program, &mut report);
     bounds::bounds(&loaded.program, &mut report);
     lint::lint(&loaded.program, &mut report);
     report.settle();
+    let judged = loaded.program.units.first().map(|unit| unit.source);
+    let silenced = suppress::suppress(&mut loaded.ignores, judged, &mut report);
+    report.settle();
     Checked {
         program: loaded.program,
         report,
+        silenced,
         choice: loaded.choice,
         readable: loaded.readable,
     }
@@ -71,7 +78,8 @@ pub fn build(
     sources: &Sources,
     hash: impl Fn(&str) -> [u8; 32],
 ) -> Option<Plan> {
-    if checked.report.has_errors() || checked.program.units.is_empty() {
+    let wrong = checked.report.has_errors() || checked.silenced.iter().any(suppress::stands);
+    if wrong || checked.program.units.is_empty() {
         return None;
     }
     Some(emit::emit(&checked.program, &emit::origins(sources, hash)))

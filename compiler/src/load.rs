@@ -10,6 +10,7 @@ use crate::dialect::{self, Dialect, Lowered, Parent};
 use crate::doc::{self, json, yaml};
 use crate::ir::{Program, Script, Unit, visit};
 use crate::source::{Source, SourceId, Sources, Span};
+use crate::suppress::{self, Ignore};
 use crate::world::{ReadError, World};
 use bumpalo::Bump;
 use rustc_hash::FxHashMap;
@@ -31,6 +32,8 @@ pub struct Loaded {
     pub choice: Option<Choice>,
     /// Whether the main file could be read at all.
     pub readable: bool,
+    /// The comments that silence findings, in all files.
+    pub ignores: Vec<Ignore>,
 }
 
 pub fn load(
@@ -47,6 +50,7 @@ pub fn load(
         report,
         units: Vec::new(),
         known: FxHashMap::default(),
+        ignores: Vec::new(),
     };
     let read = loader.file(main, None, &mut vec![main.to_string()]);
     let readable = read.readable;
@@ -66,6 +70,7 @@ pub fn load(
         program: Program { units },
         choice,
         readable,
+        ignores: loader.ignores,
     }
 }
 
@@ -91,6 +96,7 @@ struct Loader<'a> {
     units: Vec<Read>,
     /// Files that were read, and the unit each became.
     known: FxHashMap<String, Option<usize>>,
+    ignores: Vec<Ignore>,
 }
 
 impl Loader<'_> {
@@ -132,7 +138,11 @@ impl Loader<'_> {
         let arena = Bump::new();
         let is_json = path.ends_with(".json");
         let read = if is_json { json::read } else { yaml::read };
-        let Some(root) = read(&arena, source, &text, self.report) else {
+        let root = read(&arena, source, &text, self.report);
+        if !is_json {
+            self.ignores.extend(suppress::comments(source, &text, root));
+        }
+        let Some(root) = root else {
             return file;
         };
         if is_json && dialect::is_template_or_tool(root) {
