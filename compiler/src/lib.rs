@@ -27,6 +27,7 @@ pub mod suppress;
 pub mod lint;
 
 pub mod emit;
+pub mod sketch;
 
 pub mod report;
 
@@ -53,7 +54,12 @@ pub struct Checked {
 }
 
 /// Finds what can be found without running. What is read is added to `sources`.
-pub fn check(world: &dyn World, main: &str, options: Options, sources: &mut Sources) -> Checked {
+pub fn check(
+    world: &dyn World,
+    main: &str,
+    options: Options<'_>,
+    sources: &mut Sources,
+) -> Checked {
     let mut report = Report::default();
     let mut loaded = load::load(world, main, options, sources, &mut report);
     resolve::resolve(&loaded.program, &mut report);

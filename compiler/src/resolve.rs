@@ -30,7 +30,10 @@ pub fn resolve_expression(unit: &Unit, expr: &Expr, report: &mut Report) {
         units: vec![unit.clone()],
     };
     let links = Links::new(&program);
-    Scope::new(&program, &links, 0).reads(expr, report);
+    let mut scope = Scope::new(&program, &links, 0);
+    // The values are given from outside: nothing is known of them here.
+    scope.literals.clear();
+    scope.reads(expr, report);
 }
 
 /// What units can know of each other's variables.

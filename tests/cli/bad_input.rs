@@ -383,7 +383,11 @@ fn broken_yaml() {
         1,
         "4:4: error[RRC0004]",
     );
-    one("name: a\nsteps: {{x}}\n", 1, "2:8: error[RRC0013]");
+    one(
+        "name: {{x}}\nsteps: [{id: a, type: bash, command: 'true'}]\n",
+        1,
+        "1:7: error[RRC0013]",
+    );
     one(
         "name: @a\nsteps: [{id: a, type: bash, command: 'true'}]\n",
         1,

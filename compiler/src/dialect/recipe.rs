@@ -155,6 +155,14 @@ pub fn lower_expression(
 impl Lower<'_> {
     fn report_choice(&mut self, fields: &Fields<'_>) -> Option<&'static str> {
         fields.choice("schedule", self.report);
+        if let Some(span) = fields.key_span("secrets") {
+            let message = "`secrets` has no effect yet: the values are shown like all others";
+            self.report.add(
+                Diagnostic::new(&codes::BAD_VALUE, span, message)
+                    .severity(codes::Severity::Warning)
+                    .help("keep secrets out of variables: let the command read them itself"),
+            );
+        }
         fields.choice("substitution", self.report)
     }
 

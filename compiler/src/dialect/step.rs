@@ -66,8 +66,8 @@ impl Lower<'_> {
             (false, Some("bash")) => (self.bash(&fields), StepKind::Bash),
             (false, Some("agent")) => (self.agent(&fields), StepKind::Agent),
             (false, Some("recipe")) => (self.sub_recipe(&fields), StepKind::Recipe),
-            (false, Some("template")) => (None, StepKind::Template),
-            (false, Some("tool")) => (None, StepKind::Tool),
+            (false, Some("template")) => (self.no_such_work(&fields), StepKind::Template),
+            (false, Some("tool")) => (self.no_such_work(&fields), StepKind::Tool),
             (false, _) => (None, StepKind::Bash),
         };
         self.loop_only(&fields, looped);
@@ -172,6 +172,22 @@ impl Lower<'_> {
             }
         }
         Some(kind)
+    }
+
+    /// A step that would do nothing is refused, so that nobody relies on it.
+    fn no_such_work(&mut self, fields: &Fields<'_>) -> Option<Node> {
+        let span = ["type", "template", "tool"]
+            .iter()
+            .find_map(|field| fields.key_span(field));
+        self.report.add(
+            Diagnostic::new(
+                &codes::BAD_VALUE,
+                span.unwrap_or_else(|| fields.head()),
+                "templates and tools do not run as steps yet",
+            )
+            .help("write what they do as a bash step"),
+        );
+        None
     }
 
     fn bash(&mut self, fields: &Fields<'_>) -> Option<Node> {

@@ -202,6 +202,7 @@ impl Emitter<'_> {
         }
         let failure = w.local();
         w.push(Instr::Store { local: failure });
+        let data = self.tables.text("data");
         for bind in wanted {
             let name = self.tables.text(&bind.name);
             let field = self.tables.text(match bind.read {
@@ -213,6 +214,7 @@ impl Emitter<'_> {
             let (none, found, done) = (w.label(), w.label(), w.label());
             w.push(Instr::Load { local: failure });
             w.push(Instr::FailureMap {});
+            w.push(Instr::FieldOrNull { name: data });
             w.push(Instr::FieldOrFail { name: field });
             w.push(Instr::JumpFailed { to: w.to(none) });
             w.bind(found);
@@ -315,12 +317,13 @@ impl Emitter<'_> {
 
     /// Goes to `give_up` if trying again cannot help: the program cannot be run at all.
     fn is_final(&mut self, w: &mut Writer, failure: u8, give_up: Label, give_up_over: Label) {
-        let exit_code = self.tables.text("exit_code");
+        let (data, exit_code) = (self.tables.text("data"), self.tables.text("exit_code"));
         let codes = self
             .tables
             .literal(&Literal::List(vec![Literal::Int(126), Literal::Int(127)]));
         w.push(Instr::Load { local: failure });
         w.push(Instr::FailureMap {});
+        w.push(Instr::FieldOrNull { name: data });
         w.push(Instr::FieldOrNull { name: exit_code });
         w.push(Instr::Const { constant: codes });
         w.push(Instr::InByType {});
