@@ -1,6 +1,7 @@
 //! From a path to a plan that may run: a recipe is compiled, a plan is decoded; both are verified.
 
 use crate::cli::Global;
+use crate::config::Config;
 use crate::disk::{Disk, read_at_most};
 use crate::{NO_RECIPE, Streams, USAGE};
 use rrc_compiler::codes;
@@ -15,6 +16,7 @@ use rrc_vm::value::Map;
 use rrc_vm::verify::{Verified, verify};
 use std::io::{self, IsTerminal};
 use std::path::Path;
+use std::sync::Arc;
 
 /// A plan, or the exit code of why there is none, which has been said.
 pub type Found<T> = Result<T, u8>;
@@ -44,6 +46,7 @@ pub struct Compiled {
 pub fn compile(
     path: &str,
     given: Option<&Map>,
+    config: &Arc<Config>,
     global: &Global,
     streams: &mut Streams<'_>,
 ) -> io::Result<Found<Compiled>> {
@@ -55,9 +58,10 @@ pub fn compile(
     let mut sources = Sources::default();
     let options = Options {
         given,
+        timeout_ms: config.run.default_timeout_ms,
         ..global.options()
     };
-    let checked = rrc_compiler::check(&Disk::new(global), path, options, &mut sources);
+    let checked = rrc_compiler::check(&Disk::new(global, config), path, options, &mut sources);
     let standing = checked.silenced.iter().filter(|f| suppress::stands(f));
     let mut shown = checked.report.clone();
     shown.findings.extend(standing.cloned());
@@ -77,6 +81,21 @@ pub fn compile(
         None if missing => Err(NO_RECIPE),
         None => Err(USAGE),
     })
+}
+
+/// The configuration for a file; what is wrong with it is said.
+pub fn configuration(
+    path: &str,
+    global: &Global,
+    streams: &mut Streams<'_>,
+) -> io::Result<Found<Arc<Config>>> {
+    match Config::find(path, global) {
+        Ok(config) => Ok(Ok(Arc::new(config))),
+        Err(words) => {
+            writeln!(streams.err, "rrc: {words}")?;
+            Ok(Err(USAGE))
+        }
+    }
 }
 
 /// Shows findings as `check` does, on standard error.

@@ -89,6 +89,7 @@ codes! {
     VALUE_IN_PROGRAM_TEXT "RRC0501" "value-in-program-text" Warning "a value becomes part of another program's text";
     VALUE_AS_COMMAND "RRC0502" "value-as-command" Warning "a value is used as the name of a command";
     RAW_VALUE "RRC0503" "raw-value" Warning "a value from outside is pasted into shell text";
+    SHELLCHECK "RRC0590" "shellcheck" Warning "shellcheck finds something in shell text";
 
     TOO_MANY_STEPS "RRC0601" "too-many-steps" Error "a recipe has more steps than rrc accepts";
     STEP_LIMIT "RRC0602" "step-limit" Error "a recipe must run more steps than its own limit allows";

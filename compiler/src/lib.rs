@@ -22,6 +22,7 @@ pub mod dialect;
 pub mod bounds;
 pub mod load;
 pub mod resolve;
+pub mod scripts;
 pub mod suppress;
 
 pub mod lint;
@@ -37,6 +38,7 @@ use dialect::choose::Choice;
 use ir::Program;
 use rrc_vm::plan::Plan;
 use source::{Source, Sources};
+use suppress::Ignore;
 use world::World;
 
 pub use load::Options;
@@ -48,6 +50,7 @@ pub struct Checked {
     pub report: Report,
     /// What comments in the files silence.
     pub silenced: Vec<Diagnostic>,
+    ignores: Vec<Ignore>,
     pub choice: Option<Choice>,
     /// Whether the file itself could be read: if not, the report says why.
     pub readable: bool,
@@ -73,8 +76,19 @@ pub fn check(
         program: loaded.program,
         report,
         silenced,
+        ignores: loaded.ignores,
         choice: loaded.choice,
         readable: loaded.readable,
+    }
+}
+
+impl Checked {
+    /// Adds what another tool has found, as far as no comment silences it.
+    pub fn add(&mut self, findings: Vec<Diagnostic>) {
+        self.report.findings.extend(findings);
+        let silenced = suppress::silence(&mut self.ignores, &mut self.report);
+        self.silenced.extend(silenced);
+        self.report.settle();
     }
 }
 

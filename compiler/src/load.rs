@@ -5,7 +5,7 @@
 
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Report};
-use crate::dialect::choose::{Choice, choose};
+use crate::dialect::choose::{Choice, Pins, choose};
 use crate::dialect::{self, Dialect, Lowered, Parent};
 use crate::doc::{self, json, yaml};
 use crate::ir::{ExprKind, Part, Program, Script, Text, Unit, visit};
@@ -26,6 +26,8 @@ pub struct Options<'a> {
     pub raw: bool,
     /// Variables that are given from outside, as far as they are known already.
     pub given: Option<&'a Map>,
+    /// Milliseconds for steps that say nothing, instead of what their dialect gives them.
+    pub timeout_ms: Option<u64>,
 }
 
 /// A program, and what is worth knowing about how it was read.
@@ -160,11 +162,15 @@ impl Loader<'_> {
             self.report.add(no_recipe(source, what));
             return file;
         }
-        let pinned = self.options.dialect;
-        let choice = choose(pinned, caller, path, source, &text, root, self.report);
+        let pins = Pins {
+            always: self.options.dialect,
+            configured: self.world.dialect(path).and_then(dialect::find),
+        };
+        let choice = choose(pins, caller, path, source, &text, root, self.report);
         let how = dialect::Options {
             deliberate: choice.is_deliberate(),
             raw: self.options.raw,
+            timeout_ms: self.options.timeout_ms,
         };
         let said = self.report.findings.len();
         let lowered = dialect::lower(root, source, choice.dialect, how, self.report);

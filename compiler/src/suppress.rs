@@ -29,8 +29,8 @@ pub struct Ignore {
 enum Form {
     /// The codes, and the inside of the brackets.
     Listed(Vec<Listed>, Span),
-    /// No list; where it belongs.
-    Blanket(Span),
+    /// No list: where it belongs, and what it has silenced.
+    Blanket(Span, Vec<&'static str>),
     /// A list without its end, or a word that is almost `ignore`.
     Wrong(Span, &'static str),
 }
@@ -133,7 +133,7 @@ fn form(source: SourceId, text: &str, from: usize, end: usize) -> Option<Form> {
     let open = skip(after);
     if !text[open..end].starts_with('[') {
         let gap = Span::new(source, after, after);
-        return Some(Form::Blanket(gap));
+        return Some(Form::Blanket(gap, Vec::new()));
     }
     let Some(close) = text[open..end].find(']').map(|at| open + at) else {
         let span = Span::new(source, open, open + 1);
@@ -156,7 +156,8 @@ fn form(source: SourceId, text: &str, from: usize, end: usize) -> Option<Form> {
         }
     }
     if listed.is_empty() {
-        return Some(Form::Blanket(Span::new(source, open, close + 1)));
+        let empty = Span::new(source, open, close + 1);
+        return Some(Form::Blanket(empty, Vec::new()));
     }
     Some(Form::Listed(listed, inner))
 }
@@ -224,8 +225,7 @@ pub fn suppress(
     if ignores.is_empty() {
         return Vec::new();
     }
-    let mut blanket: Vec<Vec<&'static str>> = vec![Vec::new(); ignores.len()];
-    let mut silenced = silence(ignores, &mut blanket, report);
+    let mut silenced = silence(ignores, report);
     // A file that was not read to its end may lack the very findings that were meant.
     let whole = |source: SourceId| {
         let mut reading = report.findings.iter().chain(&silenced);
@@ -234,17 +234,13 @@ pub fn suppress(
     let judged = judged.filter(|source| whole(*source));
     let own = |ignore: &Ignore| judged == Some(ignore.comment.source);
     let about = |ignore: &Ignore| ignore.names(&[&codes::UNUSED_IGNORE, &codes::BAD_IGNORE]);
-    for (ignore, codes) in ignores.iter().zip(&blanket) {
-        if own(ignore) && !about(ignore) {
-            judge(ignore, codes, report);
-        }
+    for ignore in ignores.iter().filter(|i| own(i) && !about(i)) {
+        judge(ignore, report);
     }
     // What has just been said can be meant, too.
-    silenced.extend(silence(ignores, &mut blanket, report));
-    for (ignore, codes) in ignores.iter().zip(&blanket) {
-        if own(ignore) && about(ignore) {
-            judge(ignore, codes, report);
-        }
+    silenced.extend(silence(ignores, report));
+    for ignore in ignores.iter().filter(|i| own(i) && about(i)) {
+        judge(ignore, report);
     }
     silenced
 }
@@ -254,17 +250,14 @@ fn cuts_short(code: &Code) -> bool {
     code.severity == Severity::Error && code.code.starts_with("RRC00")
 }
 
-fn silence(
-    ignores: &mut [Ignore],
-    blanket: &mut [Vec<&'static str>],
-    report: &mut Report,
-) -> Vec<Diagnostic> {
+/// Takes what the comments silence out of the report, and gives it back.
+pub fn silence(ignores: &mut [Ignore], report: &mut Report) -> Vec<Diagnostic> {
     let (silenced, kept) = std::mem::take(&mut report.findings)
         .into_iter()
         .partition(|finding| {
             let mut taken = false;
-            for (ignore, codes) in ignores.iter_mut().zip(blanket.iter_mut()) {
-                taken |= ignore.takes(finding, codes);
+            for ignore in ignores.iter_mut() {
+                taken |= ignore.takes(finding);
             }
             taken
         });
@@ -273,7 +266,7 @@ fn silence(
 }
 
 impl Ignore {
-    fn takes(&mut self, finding: &Diagnostic, blanket: &mut Vec<&'static str>) -> bool {
+    fn takes(&mut self, finding: &Diagnostic) -> bool {
         let here = finding.span.source == self.comment.source
             && self.covers.contains(&finding.span.start);
         match &mut self.form {
@@ -287,7 +280,7 @@ impl Ignore {
                 taken
             }
             // A comment cannot silence what is said about itself without naming it.
-            Form::Blanket(_) if here && finding.span != self.comment => {
+            Form::Blanket(_, blanket) if here && finding.span != self.comment => {
                 if !blanket.contains(&finding.code.code) {
                     blanket.push(finding.code.code);
                 }
@@ -328,7 +321,7 @@ impl Ignore {
 }
 
 /// Says what is wrong with a comment.
-fn judge(ignore: &Ignore, blanket: &[&'static str], report: &mut Report) {
+fn judge(ignore: &Ignore, report: &mut Report) {
     match &ignore.form {
         Form::Wrong(span, what) => {
             report.add(
@@ -336,7 +329,7 @@ fn judge(ignore: &Ignore, blanket: &[&'static str], report: &mut Report) {
                     .help("write `# rrc: ignore[CODE] reason`"),
             );
         }
-        Form::Blanket(_) if blanket.is_empty() => {
+        Form::Blanket(_, blanket) if blanket.is_empty() => {
             let message = "there is nothing to ignore here";
             report.add(
                 Diagnostic::new(&codes::UNUSED_IGNORE, ignore.comment, message)
@@ -344,7 +337,7 @@ fn judge(ignore: &Ignore, blanket: &[&'static str], report: &mut Report) {
                     .fix(ignore.removal()),
             );
         }
-        Form::Blanket(gap) => {
+        Form::Blanket(gap, blanket) => {
             let list = format!("[{}]", blanket.join(", "));
             let message = "the comment does not say which findings it ignores";
             report.add(
@@ -369,7 +362,11 @@ fn judge_list(ignore: &Ignore, listed: &[Listed], inner: Span, report: &mut Repo
             None => finding.help("`rrc explain` lists them all"),
         });
     }
-    let unused = |entry: &&Listed| entry.code.is_some() && !entry.used;
+    // What another tool finds is known only when that tool was asked.
+    let unused = |entry: &&Listed| {
+        let asked = entry.code.is_some_and(|code| code != &codes::SHELLCHECK);
+        asked && !entry.used
+    };
     let Some(first) = listed.iter().find(unused) else {
         return;
     };
