@@ -221,7 +221,10 @@ fn makes_sense(args: &CheckArgs, streams: &mut Streams<'_>) -> io::Result<bool> 
         return Ok(false);
     }
     if args.shellcheck && !shellcheck::is_installed() {
-        writeln!(streams.err, "rrc: --shellcheck: shellcheck is not installed")?;
+        writeln!(
+            streams.err,
+            "rrc: --shellcheck: shellcheck is not installed"
+        )?;
         writeln!(
             streams.err,
             "help: install it from your system's packages, or leave the option out"

@@ -27,7 +27,12 @@ impl Disk {
         Disk {
             held: None,
             config: Arc::clone(config),
-            recipe_dirs: global.recipe_dirs.iter().cloned().chain(configured).collect(),
+            recipe_dirs: global
+                .recipe_dirs
+                .iter()
+                .cloned()
+                .chain(configured)
+                .collect(),
             working_dir: global.working_dir.clone().unwrap_or_default(),
         }
     }

@@ -32,10 +32,12 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
     let mut understood = None;
     let compiled = match plan::is_plan(&args.file) {
         true => plan::read(&args.file, global, streams)?,
-        false => plan::compile(&args.file, Some(&given), &config, global, streams)?.map(|compiled| {
-            understood = Some((compiled.program, compiled.sources));
-            compiled.plan
-        }),
+        false => {
+            plan::compile(&args.file, Some(&given), &config, global, streams)?.map(|compiled| {
+                understood = Some((compiled.program, compiled.sources));
+                compiled.plan
+            })
+        }
     };
     let verified = match compiled {
         Ok(compiled) => plan::admit(&args.file, compiled, global, streams)?,

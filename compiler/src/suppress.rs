@@ -233,14 +233,15 @@ pub fn suppress(
     };
     let judged = judged.filter(|source| whole(*source));
     let own = |ignore: &Ignore| judged == Some(ignore.comment.source);
-    let about = |ignore: &Ignore| ignore.names(&[&codes::UNUSED_IGNORE, &codes::BAD_IGNORE]);
-    for ignore in ignores.iter().filter(|i| own(i) && !about(i)) {
+    for ignore in ignores.iter().filter(|i| own(i)) {
         judge(ignore, report);
     }
     // What has just been said can be meant, too.
     silenced.extend(silence(ignores, report));
-    for ignore in ignores.iter().filter(|i| own(i) && about(i)) {
-        judge(ignore, report);
+    for ignore in ignores.iter().filter(|i| own(i)) {
+        if let Form::Listed(listed, inner) = &ignore.form {
+            unused(ignore, listed, *inner, is_about_comments, report);
+        }
     }
     silenced
 }
@@ -267,8 +268,8 @@ pub fn silence(ignores: &mut [Ignore], report: &mut Report) -> Vec<Diagnostic> {
 
 impl Ignore {
     fn takes(&mut self, finding: &Diagnostic) -> bool {
-        let here = finding.span.source == self.comment.source
-            && self.covers.contains(&finding.span.start);
+        let here =
+            finding.span.source == self.comment.source && self.covers.contains(&finding.span.start);
         match &mut self.form {
             Form::Listed(listed, _) if here => {
                 let mut taken = false;
@@ -286,15 +287,6 @@ impl Ignore {
                 }
                 true
             }
-            _ => false,
-        }
-    }
-
-    fn names(&self, codes: &[&'static Code]) -> bool {
-        match &self.form {
-            Form::Listed(listed, _) => listed
-                .iter()
-                .any(|entry| entry.code.is_some_and(|code| codes.contains(&code))),
             _ => false,
         }
     }
@@ -362,11 +354,25 @@ fn judge_list(ignore: &Ignore, listed: &[Listed], inner: Span, report: &mut Repo
             None => finding.help("`rrc explain` lists them all"),
         });
     }
-    // What another tool finds is known only when that tool was asked.
-    let unused = |entry: &&Listed| {
-        let asked = entry.code.is_some_and(|code| code != &codes::SHELLCHECK);
-        asked && !entry.used
-    };
+    // What another tool finds is known only when that tool was asked, and what is said about
+    // comments only after them.
+    let known = |code: &Code| code != &codes::SHELLCHECK && !is_about_comments(code);
+    unused(ignore, listed, inner, known, report);
+}
+
+fn is_about_comments(code: &Code) -> bool {
+    code == &codes::UNUSED_IGNORE || code == &codes::BAD_IGNORE
+}
+
+/// Says which codes of a list, of those that are looked for, silence nothing.
+fn unused(
+    ignore: &Ignore,
+    listed: &[Listed],
+    inner: Span,
+    looked_for: impl Fn(&Code) -> bool,
+    report: &mut Report,
+) {
+    let unused = |entry: &&Listed| !entry.used && entry.code.is_some_and(&looked_for);
     let Some(first) = listed.iter().find(unused) else {
         return;
     };
@@ -406,5 +412,7 @@ pub fn stands(finding: &Diagnostic) -> bool {
     let late = ["RRC05", "RRC06"];
     finding.severity == Severity::Error
         && !runs.contains(&finding.code)
-        && !late.iter().any(|group| finding.code.code.starts_with(group))
+        && !late
+            .iter()
+            .any(|group| finding.code.code.starts_with(group))
 }

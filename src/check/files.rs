@@ -108,7 +108,7 @@ pub fn looks_like_a_recipe(bytes: &[u8]) -> bool {
         (false, false, false, false, false, false);
     for line in bytes.split(|byte| *byte == b'\n') {
         let Some(key) = key(line) else { continue };
-        let top = line.first() == key.first();
+        let top = !line.starts_with(b" ") && !line.starts_with(b"-");
         match (key, top) {
             (b"steps", true) => steps = true,
             (b"stages", true) => stages = true,

@@ -22,7 +22,10 @@ pub fn merge(outcomes: Vec<Outcome>) -> (Merged, Vec<Row>) {
     for outcome in outcomes {
         let mut sources = outcome.sources.into_all();
         let others = sources.split_off(sources.len().min(1));
-        let main = sources.into_iter().next().map(|main| merged.sources.add(main));
+        let main = sources
+            .into_iter()
+            .next()
+            .map(|main| merged.sources.add(main));
         bounds.extend(outcome.bounds);
         rest.push((main, others, outcome.findings));
     }
@@ -64,7 +67,9 @@ fn spans(finding: &mut Diagnostic) -> impl Iterator<Item = &mut Span> {
     let labels = finding.labels.iter_mut().map(|label| &mut label.span);
     let edits = finding.fix.iter_mut().flat_map(|fix| &mut fix.edits);
     let edits = edits.map(|edit| &mut edit.span);
-    std::iter::once(&mut finding.span).chain(labels).chain(edits)
+    std::iter::once(&mut finding.span)
+        .chain(labels)
+        .chain(edits)
 }
 
 /// Where the files are that have been merged, known once it is asked for.

@@ -40,7 +40,10 @@ pub struct Outcome {
 impl Outcome {
     /// The files it was made from, and the directories they are in: there, others may appear.
     pub fn read(&self) -> Vec<PathBuf> {
-        let files = self.sources.iter().map(|(_, source)| Path::new(&source.name));
+        let files = self
+            .sources
+            .iter()
+            .map(|(_, source)| Path::new(&source.name));
         files
             .flat_map(|file| [Some(file), file.parent()])
             .flatten()
@@ -88,10 +91,13 @@ pub fn checked(file: &Named, checking: &Checking<'_>) -> Option<Result<Outcome, 
         };
         checked.add(found);
     }
-    let no_recipe = checked.report.findings.iter().any(|finding| {
-        finding.code == &codes::NOT_A_RECIPE && finding.span.source == SourceId(0)
-    });
-    let choice = global.verbose.then(|| choice(&file.name, &checked, &sources));
+    let no_recipe =
+        checked.report.findings.iter().any(|finding| {
+            finding.code == &codes::NOT_A_RECIPE && finding.span.source == SourceId(0)
+        });
+    let choice = global
+        .verbose
+        .then(|| choice(&file.name, &checked, &sources));
     let bounds = args
         .bounds
         .then(|| bounds::row(&file.name, &checked.program, &sources));

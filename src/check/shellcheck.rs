@@ -10,6 +10,13 @@ use std::io::Write;
 use std::ops::Range;
 use std::process::{Command, Stdio};
 
+/// What it cannot know: files that are read elsewhere, variables that come from the environment.
+const UNKNOWABLE: &str = "--exclude=SC1090,SC1091,SC2154";
+
+/// What it says of a test or a loop that is the same every time, which it is not if there is a hole
+/// in it.
+const ABOUT_CONSTANTS: [u64; 6] = [2043, 2050, 2078, 2157, 2193, 2194];
+
 /// What it says about the way a value is put into a text, which is ours to do safely: about
 /// quoting, splitting, and single quotes around a hole.
 const ABOUT_HOLES: [u64; 8] = [2004, 2016, 2046, 2068, 2086, 2206, 2207, 2248];
@@ -44,7 +51,14 @@ pub fn findings(program: &Program, sources: &Sources) -> Result<Vec<Diagnostic>,
 fn ask(script: &ShellText<'_>) -> Result<Vec<Value>, String> {
     let words = |error: std::io::Error| error.to_string();
     let mut child = Command::new("shellcheck")
-        .args(["--norc", "--format=json1", "--shell", script.shell, "-"])
+        .args([
+            "--norc",
+            "--format=json1",
+            UNKNOWABLE,
+            "--shell",
+            script.shell,
+            "-",
+        ])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -71,10 +85,15 @@ fn finding(comment: &Value, script: &ShellText<'_>) -> Option<Diagnostic> {
     let code = comment["code"].as_u64()?;
     let range = range(comment, &script.text)?;
     let mut holes = script.holes.iter();
-    let ours = match ABOUT_HOLES.contains(&code) {
-        true => holes.any(|hole| hole.start < range.end && range.start < hole.end),
-        false => holes.any(|hole| hole.start <= range.start && range.end <= hole.end),
+    let line = line(&script.text, range.start);
+    let touches = |hole: &Range<usize>, other: &Range<usize>| {
+        hole.start < other.end && other.start < hole.end
     };
+    let ours = holes.any(|hole| match code {
+        _ if ABOUT_HOLES.contains(&code) => touches(hole, &range),
+        _ if ABOUT_CONSTANTS.contains(&code) => touches(hole, &line),
+        _ => hole.start <= range.start && range.end <= hole.end,
+    });
     if ours {
         return None;
     }
@@ -82,16 +101,41 @@ fn finding(comment: &Value, script: &ShellText<'_>) -> Option<Diagnostic> {
         "error" | "warning" => Severity::Warning,
         _ => Severity::Note,
     };
-    let said = comment["message"].as_str()?;
-    let mut letters = said.trim_end_matches('.').chars();
-    let first = letters.next()?.to_lowercase();
-    let message = format!("SC{code}: {first}{}", letters.as_str());
+    let said = message(comment["message"].as_str()?);
+    let message = format!("SC{code}: {said}");
     let finding = Diagnostic::new(&codes::SHELLCHECK, script.span(range), message);
     Some(
         finding
             .severity(severity)
             .help(format!("see https://www.shellcheck.net/wiki/SC{code}")),
     )
+}
+
+/// The line that an offset is in.
+fn line(text: &str, at: usize) -> Range<usize> {
+    let start = text[..at].rfind('\n').map_or(0, |before| before + 1);
+    let end = text[at..].find('\n').map_or(text.len(), |after| at + after);
+    start..end
+}
+
+/// In our manner: lower case unless it begins with a name, no full stop, and no lines, which are
+/// counted from the start of the script.
+fn message(said: &str) -> String {
+    let said = said.trim_end_matches('.');
+    let said = match said.rfind(" on line ") {
+        Some(at) if said[at + 9..].bytes().all(|b| b.is_ascii_digit()) => &said[..at],
+        _ => said,
+    };
+    let first = said.split(' ').next().unwrap_or("");
+    let word = first
+        .chars()
+        .skip(1)
+        .all(|c| c.is_ascii_lowercase() || c == '\'');
+    let mut letters = said.chars();
+    match letters.next() {
+        Some(letter) if word => letter.to_lowercase().chain(letters).collect(),
+        _ => said.to_string(),
+    }
 }
 
 /// Bytes of the text that a comment is about.

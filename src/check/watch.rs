@@ -15,7 +15,7 @@ type Stamp = Option<(SystemTime, u64)>;
 
 /// Ends when it is interrupted, or when nobody reads it any more.
 pub fn watch(args: &CheckArgs, global: &Global, streams: &mut Streams<'_>) -> io::Result<u8> {
-    let clears = args.paths.iter().all(|path| path != "-") && io::stdout().is_terminal();
+    let clears = io::stdout().is_terminal();
     let mut before = BTreeMap::new();
     loop {
         // What changes while a round runs must not be missed, so the stamps are older than it.
@@ -30,9 +30,7 @@ pub fn watch(args: &CheckArgs, global: &Global, streams: &mut Streams<'_>) -> io
             before.entry(path).and_modify(|now| *now = stamp);
         }
         if !global.quiet {
-            let plural = if before.len() == 1 { "" } else { "s" };
-            let count = before.len();
-            writeln!(streams.err, "watching {count} file{plural} and directories")?;
+            writeln!(streams.err, "watching; interrupt to end")?;
         }
         while stamps(before.keys().cloned()) == before {
             std::thread::sleep(PAUSE);

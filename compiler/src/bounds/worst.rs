@@ -207,9 +207,10 @@ impl Walk<'_> {
         }
         if matches!(sum.processes, Of(_)) {
             processes.sort_unstable_by(|a, b| b.cmp(a));
-            let most = processes.iter().take(width).fold(0, |sum: u64, number| {
-                sum.saturating_add(*number)
-            });
+            let most = processes
+                .iter()
+                .take(width)
+                .fold(0, |sum: u64, number| sum.saturating_add(*number));
             sum.processes = Of(most);
         }
         // Whenever a branch starts late, all places are taken: none waits longer than the rest
@@ -301,7 +302,10 @@ fn constant(ms: &Expr) -> Most {
     match &ms.kind {
         ExprKind::Literal(Literal::Int(number)) => Of(u64::try_from(*number).unwrap_or(0)),
         ExprKind::Literal(Literal::Float(number)) => Of(number.max(0.0).ceil() as u64),
-        _ => Unbounded(ms.span, "how long it may take is known only when it runs".to_string()),
+        _ => Unbounded(
+            ms.span,
+            "how long it may take is known only when it runs".to_string(),
+        ),
     }
 }
 

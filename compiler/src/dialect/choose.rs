@@ -37,9 +37,9 @@ pub enum Reason {
 }
 
 impl Choice {
-    /// Whether anybody meant the file to be read this way.
+    /// Whether anybody meant the file to be read this way: who calls it is not its doing.
     pub fn is_deliberate(&self) -> bool {
-        self.reason != Reason::Default
+        !matches!(self.reason, Reason::Default | Reason::Caller)
     }
 }
 
