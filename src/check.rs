@@ -98,7 +98,8 @@ fn report(
     for line in checked.iter().filter_map(|outcome| outcome.choice.as_ref()) {
         writeln!(streams.err, "{line}")?;
     }
-    let bad = checked.iter().any(|outcome| outcome.bad);
+    let checked = merge::by_callers(checked);
+    let bad = checked.iter().any(Outcome::is_bad);
     let refused = checked.iter().any(|outcome| outcome.refused);
     let (merged, bounds) = merge::merge(checked);
     let fixes = fixes.iter().flatten().flatten();

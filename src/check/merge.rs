@@ -5,13 +5,43 @@ use super::bounds::Row;
 use super::one::Outcome;
 use rrc_compiler::diagnostic::Diagnostic;
 use rrc_compiler::source::{Source, SourceId, Sources, Span};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 #[derive(Default)]
 pub struct Merged {
     pub sources: Sources,
     pub findings: Vec<Diagnostic>,
+}
+
+/// What a recipe may read depends on who calls it. Where its callers are checked too, they know,
+/// and which names it would miss if it stood alone does not matter.
+pub fn by_callers(mut outcomes: Vec<Outcome>) -> Vec<Outcome> {
+    let place = |source: &Source| {
+        std::fs::canonicalize(&source.name).unwrap_or_else(|_| PathBuf::from(&source.name))
+    };
+    let calls = outcomes
+        .iter()
+        .any(|outcome| outcome.sources.iter().count() > 1);
+    if !calls {
+        return outcomes;
+    }
+    let called: HashSet<PathBuf> = outcomes
+        .iter()
+        .flat_map(|outcome| outcome.sources.iter().skip(1))
+        .map(|(_, source)| place(source))
+        .collect();
+    for outcome in &mut outcomes {
+        let Some((main, source)) = outcome.sources.iter().next() else {
+            continue;
+        };
+        if called.contains(&place(source)) {
+            outcome.findings.retain(|finding| {
+                finding.span.source != main || !finding.code.code.starts_with("RRC02")
+            });
+        }
+    }
+    outcomes
 }
 
 pub fn merge(outcomes: Vec<Outcome>) -> (Merged, Vec<Row>) {

@@ -28,8 +28,8 @@ pub struct Checking<'a> {
 pub struct Outcome {
     pub sources: Sources,
     pub findings: Vec<Diagnostic>,
-    /// Something in it is bad enough to fail.
-    pub bad: bool,
+    /// From here on, a finding is bad enough to fail.
+    pub least: Severity,
     /// It could not be read, or was named and is no recipe.
     pub refused: bool,
     /// How its dialect was chosen, if that is to be said.
@@ -38,6 +38,13 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Something in it is bad enough to fail.
+    pub fn is_bad(&self) -> bool {
+        self.findings
+            .iter()
+            .any(|finding| finding.severity >= self.least)
+    }
+
     /// The files it was made from, and the directories they are in: there, others may appear.
     pub fn read(&self) -> Vec<PathBuf> {
         let files = self
@@ -108,7 +115,7 @@ pub fn checked(file: &Named, checking: &Checking<'_>) -> Option<Result<Outcome, 
         false => Severity::Error,
     };
     Some(Ok(Outcome {
-        bad: findings.iter().any(|finding| finding.severity >= least),
+        least,
         refused: !checked.readable || (no_recipe && !file.walked),
         findings,
         choice: choice.flatten(),
