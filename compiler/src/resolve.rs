@@ -9,7 +9,7 @@ use crate::codes::Severity;
 use crate::diagnostic::{Diagnostic, Fix, Report, nearest};
 use crate::ir::visit;
 use crate::ir::{
-    Action, Bind, Call, Expr, ExprKind, HOOK_NAMES, Literal, Missing, Node, Program, Step, Unit,
+    Action, Bind, Call, Expr, ExprKind, HOOK_NAMES, Missing, Node, Program, Step, Unit,
 };
 use crate::source::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -30,10 +30,7 @@ pub fn resolve_expression(unit: &Unit, expr: &Expr, report: &mut Report) {
         units: vec![unit.clone()],
     };
     let links = Links::new(&program);
-    let mut scope = Scope::new(&program, &links, 0);
-    // The values are given from outside: nothing is known of them here.
-    scope.literals.clear();
-    scope.reads(expr, report);
+    Scope::new(&program, &links, 0).reads(expr, report);
 }
 
 /// What units can know of each other's variables.
@@ -106,8 +103,6 @@ struct Scope<'a> {
     visible: FxHashMap<&'a str, u32>,
     /// Everything that any step sets, and where: for what to suggest.
     anywhere: FxHashMap<&'a str, Span>,
-    /// Values that nothing but the file gives.
-    literals: FxHashMap<&'a str, &'a Literal>,
     reserved: &'static [&'static str],
     /// A call whose recipe is not known may set anything.
     open: bool,
@@ -120,7 +115,6 @@ impl<'a> Scope<'a> {
             links,
             visible: FxHashMap::default(),
             anywhere: FxHashMap::default(),
-            literals: FxHashMap::default(),
             reserved: unit.reserved,
             open: false,
         };
@@ -133,11 +127,6 @@ impl<'a> Scope<'a> {
         }
         for input in &unit.inputs {
             scope.show(&input.name);
-            let set_elsewhere = scope.anywhere.contains_key(input.name.as_str())
-                || links.given[number].contains(input.name.as_str());
-            if !set_elsewhere {
-                scope.literals.insert(&input.name, &input.default);
-            }
         }
         unit.given.iter().for_each(|name| scope.show(name));
         links.given[number].iter().for_each(|name| scope.show(name));
@@ -308,67 +297,11 @@ impl<'a> Scope<'a> {
     }
 
     fn read(&self, expr: &Expr, report: &mut Report) {
-        match &expr.kind {
-            ExprKind::Var { name, missing } if !self.is_visible(name) => {
-                report.add(self.undefined(name, *missing, expr.span));
-            }
-            ExprKind::Field {
-                of,
-                name,
-                missing: Missing::Fail,
-            } => {
-                if let Some(literal) = self.literal(of) {
-                    self.field(literal, of, name, expr.span, report);
-                }
-            }
-            _ => {}
+        if let ExprKind::Var { name, missing } = &expr.kind
+            && !self.is_visible(name)
+        {
+            report.add(self.undefined(name, *missing, expr.span));
         }
-    }
-
-    /// The value of an expression that the file alone decides.
-    fn literal<'b>(&self, expr: &'b Expr) -> Option<&'b Literal>
-    where
-        'a: 'b,
-    {
-        match &expr.kind {
-            ExprKind::Literal(literal) => Some(literal),
-            // A name that is set on the way is not what the file says any more.
-            ExprKind::Var { name, .. } if self.visible.get(name.as_str()) == Some(&1) => {
-                self.literals.get(name.as_str()).copied()
-            }
-            ExprKind::Field { of, name, .. } => match self.literal(of)? {
-                Literal::Map(fields) => fields
-                    .iter()
-                    .find(|(known, _)| known == name)
-                    .map(|(_, value)| value),
-                _ => None,
-            },
-            _ => None,
-        }
-    }
-
-    fn field(&self, of: &Literal, whole: &Expr, name: &str, span: Span, report: &mut Report) {
-        let known: Vec<&str> = match of {
-            Literal::Map(fields) if fields.iter().any(|(known, _)| known == name) => return,
-            Literal::Map(fields) => fields.iter().map(|(known, _)| known.as_str()).collect(),
-            _ => Vec::new(),
-        };
-        let what = match &whole.kind {
-            ExprKind::Var { name, .. } | ExprKind::Field { name, .. } => format!("`{name}`"),
-            _ => "it".to_string(),
-        };
-        let message = match of {
-            Literal::Map(_) => format!("{what} has no field `{name}`"),
-            _ => format!("{what} is not a map, so it has no field `{name}`"),
-        };
-        let finding = Diagnostic::new(&codes::UNDEFINED_VARIABLE, span, message);
-        report.add(match nearest(name, known.iter().copied()) {
-            Some(near) => finding
-                .help(format!("did you mean `{near}`?"))
-                .fix(Fix::safe(format!("write `{near}`"), span, near)),
-            None if known.is_empty() => finding.help("remove the field, or make it a map"),
-            None => finding.help(format!("it has {}", known.join(", "))),
-        });
     }
 
     fn undefined(&self, name: &str, missing: Missing, span: Span) -> Diagnostic {

@@ -2,10 +2,24 @@
 //!
 //! A rule looks at the program alone, so it works for every dialect. Rules find mistakes, not
 //! taste, and a guess is never an error. To add one: a code, a file here with
-//! `pub fn check(program: &Program, report: &mut Report)`, a line in [`LINTS`], and a page.
+//! `pub fn check(program: &Program, report: &mut Report)`, a line in [`LINTS`], and a page. A rule
+//! about values has a line in [`VALUES`] instead, and is shown one place after the other.
 
-use crate::codes::Code;
+mod constant_condition;
+mod field_of_text;
+mod in_number;
+mod never_equal;
+mod no_such_field;
+mod not_a_list;
+mod not_a_number;
+mod schema_as_value;
+mod too_many_items;
+mod words;
+mod wrong_argument;
+
+use crate::codes::{self, Code};
 use crate::diagnostic::Report;
+use crate::infer::{self, Facts, Place, Scope};
 use crate::ir::Program;
 
 /// One rule.
@@ -14,11 +28,65 @@ pub struct Lint {
     pub check: fn(&Program, &mut Report),
 }
 
-/// All rules, in the order of their codes.
-pub static LINTS: &[Lint] = &[];
+/// One rule about the values that are known at a place.
+pub struct ValueLint {
+    pub code: &'static Code,
+    pub check: fn(&Place<'_, '_>, Scope<'_, '_>, &mut Report),
+}
 
-pub fn lint(program: &Program, report: &mut Report) {
+/// All rules about programs, in the order of their codes.
+pub static LINTS: &[Lint] = &[Lint {
+    code: &codes::SCHEMA_AS_VALUE,
+    check: schema_as_value::check,
+}];
+
+/// All rules about values, in the order of their codes.
+pub static VALUES: &[ValueLint] = &[
+    ValueLint {
+        code: &codes::CONSTANT_CONDITION,
+        check: constant_condition::check,
+    },
+    ValueLint {
+        code: &codes::NEVER_EQUAL,
+        check: never_equal::check,
+    },
+    ValueLint {
+        code: &codes::IN_NUMBER,
+        check: in_number::check,
+    },
+    ValueLint {
+        code: &codes::FIELD_OF_TEXT,
+        check: field_of_text::check,
+    },
+    ValueLint {
+        code: &codes::NO_SUCH_FIELD,
+        check: no_such_field::check,
+    },
+    ValueLint {
+        code: &codes::NOT_A_LIST,
+        check: not_a_list::check,
+    },
+    ValueLint {
+        code: &codes::TOO_MANY_ITEMS,
+        check: too_many_items::check,
+    },
+    ValueLint {
+        code: &codes::WRONG_ARGUMENT,
+        check: wrong_argument::check,
+    },
+    ValueLint {
+        code: &codes::NOT_A_NUMBER,
+        check: not_a_number::check,
+    },
+];
+
+pub fn lint(program: &Program, facts: &Facts<'_>, report: &mut Report) {
     for lint in LINTS {
         (lint.check)(program, report);
     }
+    infer::places(program, facts, &mut |place, scope| {
+        for lint in VALUES {
+            (lint.check)(place, scope, report);
+        }
+    });
 }
