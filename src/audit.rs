@@ -52,7 +52,7 @@ impl Audit {
                 }
                 return Ok(());
             }
-            (What::StepEnd { status, result }, _) => {
+            (What::StepEnd { status, result, .. }, _) => {
                 let error = match result {
                     Value::Failure(failure) => Some(failure.message.to_string()),
                     _ => None,

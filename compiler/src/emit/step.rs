@@ -7,7 +7,7 @@ use super::Emitter;
 use super::action::Moment;
 use super::builder::{Label, Writer};
 use super::expr::{self, SCOPE, truth_of};
-use crate::ir::{Attempts, Bind, Growth, Guard, Literal, Node, OnFailure, Read, Step, Store};
+use crate::ir::{Attempts, Growth, Guard, Literal, Node, OnFailure, Read, Step, Store};
 use rrc_vm::isa::{Builtin, Instr, Status};
 use rrc_vm::plan::{HostCall, HostKind};
 
@@ -21,6 +21,35 @@ pub struct Exits {
     pub ended: Label,
 }
 
+/// Where the value of a step goes.
+#[derive(Clone, Copy)]
+pub struct Taken {
+    /// The value, which a step that failed may have all the same.
+    pub value: u8,
+    /// The value if the step succeeded.
+    pub collected: Option<u8>,
+}
+
+impl Taken {
+    /// Stack: the value, which is taken.
+    pub fn store(self, w: &mut Writer) {
+        w.push(Instr::Store { local: self.value });
+        if let Some(collected) = self.collected {
+            w.push(Instr::Load { local: self.value });
+            w.push(Instr::Store { local: collected });
+        }
+    }
+}
+
+/// What the ways out of a try need to know.
+#[derive(Clone, Copy)]
+struct Try {
+    /// The local that counts the tries, and how many there may be; none if there is one only.
+    again: Option<(u8, u32)>,
+    /// The local for a reply that came, but did not hold what the step is for.
+    said: Option<u8>,
+}
+
 /// How the record of a step is opened.
 #[derive(Clone, Copy)]
 pub enum Opening {
@@ -31,21 +60,21 @@ pub enum Opening {
 }
 
 impl Emitter<'_> {
-    /// Steps one after the other; the value of the last that ran goes to the local `value`.
-    pub fn steps(&mut self, w: &mut Writer, steps: &[Step], value: Option<u8>, exits: Exits) {
+    /// Steps one after the other; the value of the last that has one is the value of all.
+    pub fn steps(&mut self, w: &mut Writer, steps: &[Step], value: Option<Taken>, exits: Exits) {
         for step in steps {
             self.step(w, step, Opening::Step, value, exits);
         }
     }
 
-    /// One step. Its value goes to the local `value`, if one is given; what is there stays when the
-    /// step does not run or fails.
+    /// One step. Where its value goes, what is there stays when the step has none: it did not run,
+    /// or failed.
     pub fn step(
         &mut self,
         w: &mut Writer,
         step: &Step,
         opening: Opening,
-        value: Option<u8>,
+        value: Option<Taken>,
         exits: Exits,
     ) {
         let number = match opening {
@@ -53,12 +82,10 @@ impl Emitter<'_> {
             Opening::Iteration { step, .. } => step,
         };
         let (next, failed) = (w.label(), w.label());
-        // Output that turns out not to be JSON is output all the same.
-        let keeps = matches!(step.on_failure, OnFailure::Continue { keep_output: true });
-        let unread = (keeps && step.store == Store::Json).then(|| w.local());
-        if let Some(unread) = unread {
+        let said = may_say(step, value).then(|| w.local());
+        if let Some(said) = said {
             w.push(Instr::Null {});
-            w.push(Instr::Store { local: unread });
+            w.push(Instr::Store { local: said });
         }
         if let Some(guard) = &step.guard {
             self.guard(w, step, guard, number, opening, Skip { next, failed });
@@ -75,8 +102,12 @@ impl Emitter<'_> {
             self.hook(w, step, Moment::Before, None);
         }
         let degraded = w.label();
-        let places = Places { value, unread };
-        self.attempts(w, step, number, places, failed, degraded, exits);
+        let ways = Ways {
+            failed,
+            degraded,
+            exits,
+        };
+        self.attempts(w, step, number, value, said, ways);
         let mut ends = vec![(None, Status::Completed)];
         if step.store == Store::JsonOrDegrade && matches!(step.node, Node::Act(_)) {
             ends.push((Some(degraded), Status::Degraded));
@@ -101,9 +132,9 @@ impl Emitter<'_> {
             w.push(Instr::Take { local: failure });
             w.free(failure);
         }
-        self.failure(w, step, unread, next, exits);
-        if let Some(unread) = unread {
-            w.free(unread);
+        self.failure(w, step, value, said, next, exits);
+        if let Some(said) = said {
+            w.free(said);
         }
         w.bind(next);
     }
@@ -154,7 +185,8 @@ impl Emitter<'_> {
         &mut self,
         w: &mut Writer,
         step: &Step,
-        unread: Option<u8>,
+        value: Option<Taken>,
+        said: Option<u8>,
         next: Label,
         exits: Exits,
     ) {
@@ -175,14 +207,14 @@ impl Emitter<'_> {
                 w.free(failure);
             }
             OnFailure::SkipRest => {
-                self.bind_failed(w, step, false, unread);
+                self.bind_failed(w, step, value, said);
                 w.push(end);
                 w.push(Instr::Jump {
                     to: w.to(exits.ended),
                 });
             }
-            OnFailure::Continue { keep_output } => {
-                self.bind_failed(w, step, keep_output, unread);
+            OnFailure::Continue { .. } => {
+                self.bind_failed(w, step, value, said);
                 w.push(end);
                 w.push(Instr::Jump { to: w.to(next) });
             }
@@ -191,94 +223,117 @@ impl Emitter<'_> {
 
     /// What a failed step binds all the same: its exit code, what it wrote to stderr and, where
     /// the recipe's rules say so, its output. Stack: the failure, before and after.
-    fn bind_failed(&mut self, w: &mut Writer, step: &Step, keep_output: bool, unread: Option<u8>) {
-        let wanted: Vec<&Bind> = step
-            .bind
-            .iter()
-            .filter(|bind| bind.read != Read::Value || keep_output)
-            .collect();
-        if wanted.is_empty() || !matches!(step.node, Node::Act(_)) {
+    fn bind_failed(&mut self, w: &mut Writer, step: &Step, value: Option<Taken>, said: Option<u8>) {
+        if !matches!(step.node, Node::Act(_)) {
+            // Whatever the steps in it gave, together they failed.
+            if let Some(value) = value {
+                w.push(Instr::Null {});
+                value.store(w);
+            }
+            return;
+        }
+        if !binds_failed(step, value) {
             return;
         }
         let failure = w.local();
         w.push(Instr::Store { local: failure });
-        let data = self.tables.text("data");
-        for bind in wanted {
-            let name = self.tables.text(&bind.name);
-            let field = self.tables.text(match bind.read {
-                Read::Value => "stdout",
-                Read::ExitCode => "exit_code",
-                Read::Stderr => "stderr",
+        for bind in &step.bind {
+            if bind.read == Read::Value && !keeps_output(step) {
+                continue;
+            }
+            let none = w.label();
+            self.known(w, failure, said, field_of(bind.read), none);
+            if bind.read == Read::Value {
+                kept_form(w, step.store, none);
+            }
+            w.push(Instr::SetVar {
+                scope: SCOPE,
+                name: self.tables.text(&bind.name),
             });
-            // A failure before the process ran has none of them; then the variable stays unset.
-            let (none, found, done) = (w.label(), w.label(), w.label());
-            w.push(Instr::Load { local: failure });
-            w.push(Instr::FailureMap {});
-            w.push(Instr::FieldOrNull { name: data });
-            w.push(Instr::FieldOrFail { name: field });
-            w.push(Instr::JumpFailed { to: w.to(none) });
-            w.bind(found);
-            if bind.read == Read::Value {
-                w.push(kept_form(step.store));
-                w.push(Instr::JumpFailed { to: w.to(none) });
-            }
-            let held = w.local();
-            w.push(Instr::Store { local: held });
-            w.push(Instr::Load { local: held });
-            w.push(Instr::SetVar { scope: SCOPE, name });
-            if bind.read == Read::Value {
-                w.push(Instr::Load { local: held });
-                w.push(Instr::StepOutput {});
-            }
-            w.free(held);
-            w.push(Instr::Jump { to: w.to(done) });
             w.bind(none);
-            w.push(Instr::Pop {});
-            if let (Read::Value, Some(unread)) = (bind.read, unread) {
-                let absent = w.label();
-                w.push(Instr::Load { local: unread });
-                w.push(Instr::IsNull {});
-                w.push(Instr::JumpIf { to: w.to(absent) });
-                w.push(Instr::Load { local: unread });
-                w.push(Instr::Null {});
-                w.push(Instr::Store { local: unread });
-                w.push(Instr::Jump { to: w.to(found) });
-                w.bind(absent);
+        }
+        if keeps_output(step) && takes_value(step, value) {
+            let (none, held) = (w.label(), w.local());
+            self.known(w, failure, said, field_of(Read::Value), none);
+            kept_form(w, step.store, none);
+            w.push(Instr::Store { local: held });
+            if let Some(Taken { value, .. }) = value {
+                w.push(Instr::Load { local: held });
+                w.push(Instr::Store { local: value });
             }
-            w.bind(done);
+            w.push(Instr::Take { local: held });
+            w.push(Instr::StepOutput {});
+            w.bind(none);
+            w.free(held);
         }
         w.push(Instr::Take { local: failure });
         w.free(failure);
     }
 
+    /// Pushes what a failure knows of a field, or else what was said before it. A failure before
+    /// the process ran knows nothing: to `none`, with nothing pushed.
+    fn known(&mut self, w: &mut Writer, failure: u8, said: Option<u8>, field: &str, none: Label) {
+        let known = w.label();
+        let name = self.tables.text(field);
+        w.push(Instr::Load { local: failure });
+        w.push(Instr::FailureMap {});
+        for source in [None, said] {
+            if let Some(said) = source {
+                w.push(Instr::Load { local: said });
+            }
+            let unknown = w.label();
+            w.push(Instr::FieldOrFail { name });
+            w.push(Instr::JumpFailed { to: w.to(unknown) });
+            w.push(Instr::Jump { to: w.to(known) });
+            w.bind(unknown);
+            w.push(Instr::Pop {});
+            if said.is_none() {
+                break;
+            }
+        }
+        w.push(Instr::Jump { to: w.to(none) });
+        w.bind(known);
+    }
+
     /// The node, again while it fails and tries are left. Stack before: the open step; after: the
     /// open step and what it ended with.
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "the ways out of a step are its arguments"
-    )]
     fn attempts(
         &mut self,
         w: &mut Writer,
         step: &Step,
         number: u32,
-        places: Places,
-        failed: Label,
-        degraded: Label,
-        exits: Exits,
+        value: Option<Taken>,
+        said: Option<u8>,
+        ways: Ways,
     ) {
+        let failed = ways.failed;
         if step.attempts.most <= 1 {
-            self.node(w, step, number, places, failed, degraded, exits);
+            self.node(w, step, number, value, Try { again: None, said }, ways);
             return;
         }
         let (again, wrong, done) = (w.label(), w.label(), w.label());
         let (tried, pause, failure) = (w.local(), w.local(), w.local());
+        let Attempts {
+            most,
+            first_pause_ms,
+            longest_pause_ms,
+            ..
+        } = step.attempts;
+        let first_pause = first_pause_ms.min(longest_pause_ms);
         w.push(Instr::Int { value: 1 });
         w.push(Instr::Store { local: tried });
-        self.int(w, step.attempts.first_pause_ms);
+        self.int(w, first_pause);
         w.push(Instr::Store { local: pause });
         w.bind(again);
-        self.node(w, step, number, places, wrong, degraded, exits);
+        let this = Try {
+            again: Some((tried, most)),
+            said,
+        };
+        let inner = Ways {
+            failed: wrong,
+            ..ways
+        };
+        self.node(w, step, number, value, this, inner);
         w.push(Instr::Jump { to: w.to(done) });
 
         w.bind(wrong);
@@ -286,11 +341,15 @@ impl Emitter<'_> {
         let (give_up, give_up_over) = (w.label(), w.label());
         self.is_final(w, failure, give_up, give_up_over);
         w.push(Instr::Load { local: tried });
-        self.int(w, u64::from(step.attempts.most));
+        self.int(w, u64::from(most));
         w.push(Instr::Less {});
         w.push(Instr::JumpUnless { to: w.to(give_up) });
+        if let Some(said) = said {
+            w.push(Instr::Null {});
+            w.push(Instr::Store { local: said });
+        }
         w.push(Instr::StepAttempt {});
-        if step.attempts.first_pause_ms > 0 {
+        if first_pause > 0 {
             w.push(Instr::Load { local: pause });
             self.sleep(w, number);
             w.push(Instr::JumpFailed { to: w.to(failed) });
@@ -317,13 +376,12 @@ impl Emitter<'_> {
 
     /// Goes to `give_up` if trying again cannot help: the program cannot be run at all.
     fn is_final(&mut self, w: &mut Writer, failure: u8, give_up: Label, give_up_over: Label) {
-        let (data, exit_code) = (self.tables.text("data"), self.tables.text("exit_code"));
+        let exit_code = self.tables.text("exit_code");
         let codes = self
             .tables
             .literal(&Literal::List(vec![Literal::Int(126), Literal::Int(127)]));
         w.push(Instr::Load { local: failure });
         w.push(Instr::FailureMap {});
-        w.push(Instr::FieldOrNull { name: data });
         w.push(Instr::FieldOrNull { name: exit_code });
         w.push(Instr::Const { constant: codes });
         w.push(Instr::InByType {});
@@ -379,130 +437,107 @@ impl Emitter<'_> {
 
     /// One try. Stack before: the open step; after, and at `degraded`: the open step and what it
     /// ended with; at `failed`: the open step and the failure.
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "the ways out of a step are its arguments"
-    )]
     fn node(
         &mut self,
         w: &mut Writer,
         step: &Step,
         number: u32,
-        places: Places,
-        failed: Label,
-        degraded: Label,
-        exits: Exits,
+        value: Option<Taken>,
+        this: Try,
+        ways: Ways,
     ) {
-        let value = places.value;
+        let Ways { failed, exits, .. } = ways;
         match &step.node {
             Node::Act(action) => {
                 self.action(w, action, step.deadline.as_ref(), number, failed);
-                self.bind(w, step, places, failed, degraded);
+                self.bind(w, step, value, this, ways);
             }
             Node::Seq(steps) => {
-                let (wrong, ended, done) = (w.label(), w.label(), w.label());
+                let (ended, done) = (w.label(), w.label());
+                if let Some(value) = value {
+                    w.push(Instr::Null {});
+                    value.store(w);
+                }
                 // Inside, the open step lies below; on the way out by `ended` it is closed first.
-                self.steps(
-                    w,
-                    steps,
-                    value,
-                    Exits {
-                        failed: wrong,
-                        ended,
-                    },
-                );
+                self.steps(w, steps, value, Exits { failed, ended });
                 w.push(Instr::Null {});
                 w.push(Instr::Jump { to: w.to(done) });
                 w.bind(ended);
-                w.push(Instr::Null {});
-                w.push(Instr::StepEnd {
-                    status: Status::Completed as u8,
-                });
-                w.push(Instr::Jump {
-                    to: w.to(exits.ended),
-                });
-                w.bind(wrong);
-                w.push(Instr::Jump { to: w.to(failed) });
+                self.end_early(w, exits);
                 w.bind(done);
             }
             Node::Each(each) => self.each(w, each, number, value, failed, exits),
             Node::While(body) => self.repeat(w, body, number, value, failed, exits),
-            Node::Par { branches, width } => self.par(w, branches, *width, failed),
+            Node::Par { branches, width } => self.par(w, branches, *width, failed, exits),
         }
     }
 
     /// Sets what a successful step sets. Stack: the reply, before and after.
-    fn bind(
-        &mut self,
-        w: &mut Writer,
-        step: &Step,
-        places: Places,
-        failed: Label,
-        degraded: Label,
-    ) {
-        let value = places.value;
-        let needs_value = value.is_some() || step.bind.iter().any(|b| b.read == Read::Value);
+    fn bind(&mut self, w: &mut Writer, step: &Step, value: Option<Taken>, this: Try, ways: Ways) {
+        let failed = ways.failed;
         // JSON is asked for even if nobody binds it: not being JSON is then the step's failure.
-        let checks = matches!(step.store, Store::Json | Store::JsonOrDegrade);
-        if step.bind.is_empty() && !needs_value && !checks {
+        let checks = matches!(step.store, Store::Json { .. } | Store::JsonOrDegrade);
+        if step.bind.is_empty() && value.is_none() && !checks {
             return;
         }
-        let reply = w.local();
+        let (reply, held) = (w.local(), w.local());
         w.push(Instr::Store { local: reply });
-        for bind in step.bind.iter().filter(|bind| bind.read != Read::Value) {
-            let field = match bind.read {
-                Read::ExitCode => "exit_code",
-                _ => "stderr",
-            };
-            self.field(w, reply, field, failed);
-            w.push(Instr::SetVar {
-                scope: SCOPE,
-                name: self.tables.text(&bind.name),
-            });
-        }
-        if needs_value || checks {
-            self.field(w, reply, "stdout", failed);
-            match step.store {
-                Store::AsIs => self.bind_value(w, step, value),
-                Store::Exact => {
-                    w.push(Instr::Concat { parts: 1 });
-                    w.push(Instr::JumpFailed { to: w.to(failed) });
-                    self.bind_value(w, step, value);
-                }
-                Store::JsonOrText => {
-                    w.push(Instr::JsonOrText {});
-                    w.push(Instr::JumpFailed { to: w.to(failed) });
-                    self.bind_value(w, step, value);
-                }
-                Store::Json => {
-                    if let Some(unread) = places.unread {
-                        w.push(Instr::Store { local: unread });
-                        w.push(Instr::Load { local: unread });
+        self.field(w, reply, field_of(Read::Value), failed);
+        match step.store {
+            Store::AsIs => {}
+            Store::Exact => {
+                w.push(Instr::Concat { parts: 1 });
+                w.push(Instr::JumpFailed { to: w.to(failed) });
+            }
+            Store::JsonOrText => {
+                w.push(Instr::JsonOrText {});
+                w.push(Instr::JumpFailed { to: w.to(failed) });
+            }
+            Store::Json { .. } => {
+                w.push(Instr::ParseJson {});
+                match this.said {
+                    None => w.push(Instr::JumpFailed { to: w.to(failed) }),
+                    Some(said) => {
+                        let (wrong, right) = (w.label(), w.label());
+                        w.push(Instr::JumpFailed { to: w.to(wrong) });
+                        w.push(Instr::Jump { to: w.to(right) });
+                        w.bind(wrong);
+                        w.push(Instr::Load { local: reply });
+                        w.push(Instr::Store { local: said });
+                        w.push(Instr::Jump { to: w.to(failed) });
+                        w.bind(right);
                     }
-                    w.push(Instr::ParseJson {});
-                    w.push(Instr::JumpFailed { to: w.to(failed) });
-                    self.bind_value(w, step, value);
-                }
-                Store::JsonOrDegrade => {
-                    let (text, done) = (w.label(), w.label());
-                    w.push(Instr::ParseJson {});
-                    w.push(Instr::JumpFailed { to: w.to(text) });
-                    self.bind_value(w, step, value);
-                    w.push(Instr::Jump { to: w.to(done) });
-                    w.bind(text);
-                    w.push(Instr::Pop {});
-                    self.field(w, reply, "stdout", failed);
-                    w.push(Instr::JsonOrText {});
-                    w.push(Instr::JumpFailed { to: w.to(failed) });
-                    self.bind_value(w, step, value);
-                    w.push(Instr::Load { local: reply });
-                    w.push(Instr::Jump { to: w.to(degraded) });
-                    w.bind(done);
                 }
             }
+            Store::JsonOrDegrade => {
+                let (text, right) = (w.label(), w.label());
+                w.push(Instr::ParseJson {});
+                w.push(Instr::JumpFailed { to: w.to(text) });
+                w.push(Instr::Jump { to: w.to(right) });
+                w.bind(text);
+                // Text is taken for want of JSON only when there is no other try.
+                if let Some((tried, most)) = this.again {
+                    w.push(Instr::Load { local: tried });
+                    self.int(w, u64::from(most));
+                    w.push(Instr::Less {});
+                    w.push(Instr::JumpIf { to: w.to(failed) });
+                }
+                w.push(Instr::Pop {});
+                self.field(w, reply, field_of(Read::Value), failed);
+                w.push(Instr::JsonOrText {});
+                w.push(Instr::JumpFailed { to: w.to(failed) });
+                self.bind_all(w, step, reply, held, value, failed);
+                w.push(Instr::Load { local: reply });
+                w.push(Instr::Jump {
+                    to: w.to(ways.degraded),
+                });
+                w.bind(right);
+            }
         }
+        self.bind_all(w, step, reply, held, value, failed);
         w.push(Instr::Take { local: reply });
         w.free(reply);
+        w.free(held);
     }
 
     fn field(&mut self, w: &mut Writer, local: u8, field: &str, failed: Label) {
@@ -513,51 +548,96 @@ impl Emitter<'_> {
         w.push(Instr::JumpFailed { to: w.to(failed) });
     }
 
-    /// Stack: the value, which goes to its variables, its local and the record.
-    fn bind_value(&mut self, w: &mut Writer, step: &Step, value: Option<u8>) {
-        let names: Vec<u32> = step
-            .bind
-            .iter()
-            .filter(|bind| bind.read == Read::Value)
-            .map(|bind| self.tables.text(&bind.name))
-            .collect();
-        if names.is_empty() && value.is_none() {
-            w.push(Instr::Pop {});
-            return;
-        }
-        let held = value.unwrap_or_else(|| w.local());
+    /// Stack: the value, which goes to its variables, to whoever takes it and to the record.
+    fn bind_all(
+        &mut self,
+        w: &mut Writer,
+        step: &Step,
+        reply: u8,
+        held: u8,
+        value: Option<Taken>,
+        failed: Label,
+    ) {
         w.push(Instr::Store { local: held });
-        for name in names {
-            w.push(Instr::Load { local: held });
-            w.push(Instr::SetVar { scope: SCOPE, name });
+        for bind in &step.bind {
+            match bind.read {
+                Read::Value => w.push(Instr::Load { local: held }),
+                other => self.field(w, reply, field_of(other), failed),
+            }
+            w.push(Instr::SetVar {
+                scope: SCOPE,
+                name: self.tables.text(&bind.name),
+            });
         }
-        w.push(Instr::Load { local: held });
-        w.push(Instr::StepOutput {});
-        if value.is_none() {
-            w.free(held);
+        if let Some(value) = value {
+            w.push(Instr::Load { local: held });
+            value.store(w);
+        }
+        if takes_value(step, value) {
+            w.push(Instr::Load { local: held });
+            w.push(Instr::StepOutput {});
         }
     }
+}
+
+/// Where control goes from a try.
+#[derive(Clone, Copy)]
+struct Ways {
+    failed: Label,
+    degraded: Label,
+    exits: Exits,
+}
+
+/// Where a reply holds what a bind reads.
+fn field_of(read: Read) -> &'static str {
+    match read {
+        Read::Value => "stdout",
+        Read::ExitCode => "exit_code",
+        Read::Stderr => "stderr",
+    }
+}
+
+fn takes_value(step: &Step, value: Option<Taken>) -> bool {
+    value.is_some() || step.bind.iter().any(|bind| bind.read == Read::Value)
+}
+
+fn keeps_output(step: &Step) -> bool {
+    step.on_failure == OnFailure::Continue { keep_output: true }
+}
+
+/// Stack: the output of a failed step, then what of it is stored: text, in the form the step
+/// would store text in. To `none` if it cannot be had.
+fn kept_form(w: &mut Writer, store: Store, none: Label) {
+    let (wrong, right) = (w.label(), w.label());
+    w.push(match store {
+        Store::JsonOrText | Store::JsonOrDegrade | Store::Json { trim: true } => {
+            Instr::JsonOrText {}
+        }
+        Store::AsIs | Store::Exact | Store::Json { trim: false } => Instr::Concat { parts: 1 },
+    });
+    w.push(Instr::JumpFailed { to: w.to(wrong) });
+    w.push(Instr::Jump { to: w.to(right) });
+    w.bind(wrong);
+    w.push(Instr::Pop {});
+    w.push(Instr::Jump { to: w.to(none) });
+    w.bind(right);
+}
+
+/// Whether a failed step sets anything.
+fn binds_failed(step: &Step, value: Option<Taken>) -> bool {
+    matches!(step.node, Node::Act(_))
+        && step.on_failure != OnFailure::Stop
+        && (step.bind.iter().any(|bind| bind.read != Read::Value)
+            || keeps_output(step) && takes_value(step, value))
+}
+
+/// Whether a step can fail after a reply of which something is kept.
+fn may_say(step: &Step, value: Option<Taken>) -> bool {
+    matches!(step.store, Store::Json { .. }) && binds_failed(step, value)
 }
 
 /// Where a guard goes when the step does not run.
 struct Skip {
     next: Label,
     failed: Label,
-}
-
-/// Locals that a step's output goes to, besides its variables.
-#[derive(Clone, Copy)]
-struct Places {
-    /// The value, for whoever collects it.
-    value: Option<u8>,
-    /// The output before it is read as JSON.
-    unread: Option<u8>,
-}
-
-/// How the output of a failed step is stored: as text, in the form the step would store text in.
-fn kept_form(store: Store) -> Instr {
-    match store {
-        Store::JsonOrText | Store::JsonOrDegrade => Instr::JsonOrText {},
-        Store::AsIs | Store::Exact | Store::Json => Instr::Concat { parts: 1 },
-    }
 }

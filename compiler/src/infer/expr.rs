@@ -69,6 +69,9 @@ impl<'s, 'a> Scope<'s, 'a> {
     fn from_parts(&self, expr: &Expr, parts: &[Type]) -> Type {
         let part = |at: usize| parts.get(at).cloned().unwrap_or_else(Type::unknown);
         match &expr.kind {
+            ExprKind::Literal(Literal::Map(_)) if self.facts.units[self.unit].confused => {
+                Type::unknown()
+            }
             ExprKind::Literal(literal) => of_literal(literal),
             ExprKind::Var { name, missing } => read(self.variable(name), *missing),
             ExprKind::Field { name, missing, .. } => field(&part(0), name, *missing),

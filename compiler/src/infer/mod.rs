@@ -39,6 +39,8 @@ struct UnitFacts<'a> {
     defaults: FxHashMap<&'a str, &'a Input>,
     /// A call whose recipe is not known may set anything.
     open: bool,
+    /// It takes a name that stands for a fact, and means something else by it.
+    confused: bool,
 }
 
 pub fn infer<'a>(program: &'a Program, given: Option<&Map>) -> Facts<'a> {
@@ -158,6 +160,9 @@ impl<'a> Work<'a> {
             }
             let called = number > 0 || main_is_called;
             let facts = &mut self.facts.units[number];
+            let mut names = facts.variables.keys();
+            facts.confused =
+                names.any(|name| unit.reserved.contains(name) && !unit.given.contains(name));
             for input in &unit.inputs {
                 let outside = called || facts.open || is_given(given, &input.name);
                 if !outside && !set.contains(input.name.as_str()) {
