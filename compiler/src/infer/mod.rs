@@ -372,7 +372,7 @@ fn of_output(store: Store, printed: Option<output::Printed>) -> Type {
         Store::JsonOrText => printed
             .json
             .map_or_else(Type::unknown, |json| of_value(&text::json_or_text(&json))),
-        Store::Json | Store::JsonOrDegrade => printed
+        Store::Json { .. } | Store::JsonOrDegrade => printed
             .json
             .and_then(|json| text::parse_json(&json))
             .map_or_else(Type::unknown, |value| of_value(&value)),
