@@ -3,6 +3,7 @@
 use super::types::{Kind, Shape, Type, of_literal};
 use super::{Facts, Locals};
 use crate::ir::{Compare, Equality, Expr, ExprKind, Literal, Missing, Part, Truth};
+use crate::source::Span;
 use rrc_vm::builtin;
 use rrc_vm::isa::Builtin;
 use rrc_vm::policy;
@@ -51,6 +52,18 @@ impl<'s, 'a> Scope<'s, 'a> {
                     .map(|(_, value)| value),
                 _ => None,
             },
+            _ => None,
+        }
+    }
+
+    /// Where a step sets the variable that an expression reads, if one does.
+    pub fn set_at(&self, expr: &Expr) -> Option<Span> {
+        match &expr.kind {
+            ExprKind::Var { name, .. } => {
+                let unit = &self.facts.units[self.unit];
+                unit.set_at.get(name.as_str()).copied()
+            }
+            ExprKind::Field { of, .. } | ExprKind::Index { of, .. } => self.set_at(of),
             _ => None,
         }
     }

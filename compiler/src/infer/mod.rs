@@ -17,6 +17,7 @@ use crate::ir::visit;
 use crate::ir::{
     Action, Bind, Call, Each, Input, Literal, Node, OnFailure, Program, Read, Step, Store, While,
 };
+use crate::source::Span;
 use rrc_vm::text;
 use rrc_vm::value::Map;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -37,6 +38,8 @@ struct UnitFacts<'a> {
     variables: FxHashMap<&'a str, Type>,
     /// Inputs that nothing in the program sets, and nobody outside did.
     defaults: FxHashMap<&'a str, &'a Input>,
+    /// Where steps set variables, the first place of each.
+    set_at: FxHashMap<&'a str, Span>,
     /// A call whose recipe is not known may set anything.
     open: bool,
     /// It takes a name that stands for a fact, and means something else by it.
@@ -152,20 +155,25 @@ impl<'a> Work<'a> {
             visit::calls(step, &mut |call| main_is_called |= call.target == Some(0));
         }
         for (number, unit) in self.program.units.iter().enumerate() {
-            let mut set: FxHashSet<&str> = FxHashSet::default();
+            let facts = &mut self.facts.units[number];
+            facts.confused = facts
+                .variables
+                .keys()
+                .any(|name| unit.reserved.contains(name) && !unit.given.contains(name));
             for step in &unit.steps {
                 visit::steps(step, &mut |step| {
-                    set.extend(binds(step).map(|bind| bind.name.as_str()));
+                    for bind in binds(step) {
+                        facts.set_at.entry(&bind.name).or_insert(bind.span);
+                    }
+                    if let Node::Each(each) = &step.node {
+                        facts.confused |= unit.reserved.contains(&each.item.name.as_str());
+                    }
                 });
             }
             let called = number > 0 || main_is_called;
-            let facts = &mut self.facts.units[number];
-            let mut names = facts.variables.keys();
-            facts.confused =
-                names.any(|name| unit.reserved.contains(name) && !unit.given.contains(name));
             for input in &unit.inputs {
                 let outside = called || facts.open || is_given(given, &input.name);
-                if !outside && !set.contains(input.name.as_str()) {
+                if !outside && !facts.set_at.contains_key(input.name.as_str()) {
                     facts.defaults.insert(&input.name, input);
                 }
             }
@@ -369,13 +377,16 @@ fn of_output(store: Store, printed: Option<output::Printed>) -> Type {
             None if printed.lines => Type::of(Kind::Text(Words::Lines)),
             None => Type::text(),
         },
+        // Only the run shows what was printed: what follows from it is no certainty.
         Store::JsonOrText => printed
             .json
-            .map_or_else(Type::unknown, |json| of_value(&text::json_or_text(&json))),
+            .map_or_else(Type::unknown, |json| of_value(&text::json_or_text(&json)))
+            .assumed(),
         Store::Json { .. } | Store::JsonOrDegrade => printed
             .json
             .and_then(|json| text::parse_json(&json))
-            .map_or_else(Type::unknown, |value| of_value(&value)),
+            .map_or_else(Type::unknown, |value| of_value(&value))
+            .assumed(),
     }
 }
 

@@ -14,8 +14,12 @@ pub enum Place<'p, 'a> {
     Guard(&'a Guard),
     /// A loop, with the type of what it goes over.
     Each { each: &'a Each, over: &'p Type },
-    /// A value that must be an integer.
-    Integer { value: &'a Expr, of: &'p Type },
+    /// A value that must be an integer: a deadline, or what a script counts with.
+    Integer {
+        value: &'a Expr,
+        of: &'p Type,
+        deadline: bool,
+    },
 }
 
 /// Shows every place of the program once, each unit in the order of its file.
@@ -91,6 +95,7 @@ impl<'a> Walk<'_, 'a> {
                 self.show(&Place::Integer {
                     value: &var.value,
                     of: &of,
+                    deadline: false,
                 });
             }
         }
@@ -104,7 +109,11 @@ impl<'a> Walk<'_, 'a> {
             self.expr(deadline);
             if let ExprKind::Times { of: value, .. } = &deadline.kind {
                 let of = Scope::new(self.facts, self.unit, &self.locals).of(value);
-                self.show(&Place::Integer { value, of: &of });
+                self.show(&Place::Integer {
+                    value,
+                    of: &of,
+                    deadline: true,
+                });
             }
         }
         match &step.node {

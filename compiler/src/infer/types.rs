@@ -22,7 +22,8 @@ const MOST_FIELDS: usize = 512;
 pub struct Type {
     /// None: anything. Empty: nothing has been found out yet.
     kinds: Option<Vec<Kind>>,
-    /// It holds for the default; somebody outside may give another value.
+    /// It holds for what the file says, a default or a command that prints a constant; whoever
+    /// runs it may give another value, and only the run shows what was printed.
     pub assumed: bool,
 }
 

@@ -47,6 +47,10 @@ pub fn check(place: &Place<'_, '_>, scope: Scope<'_, '_>, report: &mut Report) {
     let finding = Diagnostic::new(&codes::FIELD_OF_TEXT, expr.span, message).severity(severity);
     let text = kind.is_only(|kind| matches!(kind, Kind::Text(_)));
     let list = kind.is_only(|kind| matches!(kind, Kind::List(_)));
+    let finding = match scope.set_at(of) {
+        Some(span) => finding.label(span, "it is set here"),
+        None => finding,
+    };
     report.add(if default.is_some() {
         finding.help("make it a map in `context`, or read it whole")
     } else if text {

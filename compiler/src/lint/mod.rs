@@ -21,6 +21,7 @@ use crate::codes::{self, Code};
 use crate::diagnostic::Report;
 use crate::infer::{self, Facts, Place, Scope};
 use crate::ir::Program;
+use rustc_hash::FxHashSet;
 
 /// One rule.
 pub struct Lint {
@@ -84,9 +85,17 @@ pub fn lint(program: &Program, facts: &Facts<'_>, report: &mut Report) {
     for lint in LINTS {
         (lint.check)(program, report);
     }
+    let mut values = Report::default();
     infer::places(program, facts, &mut |place, scope| {
         for lint in VALUES {
-            (lint.check)(place, scope, report);
+            (lint.check)(place, scope, &mut values);
         }
     });
+    // A value that is text where a map was meant is one mistake, however often it is read.
+    let mut said = FxHashSet::default();
+    values.findings.retain(|finding| {
+        finding.code != &codes::FIELD_OF_TEXT
+            || said.insert((finding.span.source, finding.message.clone()))
+    });
+    report.findings.extend(values.findings);
 }

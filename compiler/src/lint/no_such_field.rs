@@ -9,7 +9,7 @@ use crate::ir::{ExprKind, Missing};
 /// More names than this help nobody.
 const MOST_SHOWN: usize = 12;
 
-pub fn check(place: &Place<'_, '_>, _: Scope<'_, '_>, report: &mut Report) {
+pub fn check(place: &Place<'_, '_>, scope: Scope<'_, '_>, report: &mut Report) {
     let Place::Expr {
         expr,
         parts: [kind, ..],
@@ -35,7 +35,9 @@ pub fn check(place: &Place<'_, '_>, _: Scope<'_, '_>, report: &mut Report) {
         return;
     }
     let what = words::quoted(of);
+    let certain = !kind.assumed || scope.default(of).is_some();
     let (severity, message) = match missing {
+        Missing::Fail if !certain => (Severity::Warning, format!("{what} has no field `{name}`")),
         Missing::Fail => (Severity::Error, format!("{what} has no field `{name}`")),
         Missing::Null => (
             Severity::Warning,

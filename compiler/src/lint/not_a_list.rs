@@ -38,10 +38,18 @@ pub fn check(place: &Place<'_, '_>, scope: Scope<'_, '_>, report: &mut Report) {
     }
     let message = format!("{what} is {}, not a list", over.word());
     let text = over.is_only(|kind| matches!(kind, Kind::Text(_)));
-    report.add(
-        Diagnostic::new(&codes::NOT_A_LIST, each.over.span, message).help(match text {
+    let severity = match over.assumed {
+        true => Severity::Warning,
+        false => Severity::Error,
+    };
+    let finding = Diagnostic::new(&codes::NOT_A_LIST, each.over.span, message)
+        .severity(severity)
+        .help(match text {
             true => "print a JSON list, and add `parse_json: true` to the step that prints it",
             false => "`foreach` goes over the items of a list",
-        }),
-    );
+        });
+    report.add(match scope.set_at(&each.over) {
+        Some(span) => finding.label(span, "it is set here"),
+        None => finding,
+    });
 }

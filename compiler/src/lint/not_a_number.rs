@@ -8,8 +8,18 @@ use crate::infer::{Kind, Place, Scope};
 use crate::ir::Literal;
 
 pub fn check(place: &Place<'_, '_>, scope: Scope<'_, '_>, report: &mut Report) {
-    let Place::Integer { value, of } = place else {
+    let Place::Integer {
+        value,
+        of,
+        deadline,
+    } = place
+    else {
         return;
+    };
+    // A script checks its numbers when it runs, and may not come to that.
+    let severity = match deadline {
+        true => Severity::Error,
+        false => Severity::Warning,
     };
     let what = words::quoted(value);
     let (severity, message) = match scope.default(value) {
@@ -21,7 +31,7 @@ pub fn check(place: &Place<'_, '_>, scope: Scope<'_, '_>, report: &mut Report) {
         ),
         Some(Literal::Text(_)) => (Severity::Error, format!("{what} is text that is no number")),
         Some(default) => (
-            Severity::Error,
+            severity,
             format!("{what} is {}, not a number", words::kind(default)),
         ),
         None => {
@@ -34,7 +44,7 @@ pub fn check(place: &Place<'_, '_>, scope: Scope<'_, '_>, report: &mut Report) {
                 return;
             }
             (
-                Severity::Error,
+                Severity::Warning,
                 format!("{what} is {}, not a number", of.word()),
             )
         }

@@ -116,6 +116,7 @@ fn number<'s>((at, kind): (&'s Expr, &Type)) -> Option<Wrong<'s>> {
     kind.is_only(no_number).then(|| Wrong {
         kind: "not a number".to_string(),
         help: "give it the text of a number",
+        fails: matches!(at.kind, ExprKind::Literal(_)),
         ..Wrong::fails((at, kind), "cannot be read")
     })
 }
