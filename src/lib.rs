@@ -11,6 +11,7 @@ mod disasm;
 mod disk;
 mod eval;
 mod explain;
+mod lsp;
 mod plan;
 mod results;
 mod run;
@@ -61,6 +62,7 @@ pub fn run(
         cli::Command::Eval(args) => eval::eval(args, global, &mut streams),
         cli::Command::Disasm(args) => disasm::disasm(args, global, &mut streams),
         cli::Command::Explain(args) => explain::explain(args, &mut streams),
+        cli::Command::Lsp(_) => lsp::lsp(global, &mut streams),
         cli::Command::Completions(args) => cli::completions(args, &mut streams),
     };
     let done = done.and_then(|code| streams.out.flush().map(|()| code));

@@ -27,6 +27,8 @@ pub mod lint;
 
 pub mod emit;
 
+pub mod ide;
+
 pub mod report;
 
 use diagnostic::Report;
