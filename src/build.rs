@@ -7,8 +7,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 pub fn build(args: &BuildArgs, global: &Global, streams: &mut Streams<'_>) -> io::Result<u8> {
-    let (_, built) = match plan::compile(&args.file, global, streams)? {
-        Ok(found) => found,
+    let built = match plan::compile(&args.file, None, global, streams)? {
+        Ok(compiled) => compiled.plan,
         Err(code) => return Ok(code),
     };
     let bytes = encode(&built);

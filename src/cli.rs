@@ -198,6 +198,15 @@ pub struct RunArgs {
     /// Seconds that the whole run may take
     #[arg(long, value_name = "SECONDS")]
     pub timeout: Option<f64>,
+    /// Run nothing: show every step with the text it would run
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Run nothing: show the steps and what decides about them
+    #[arg(long)]
+    pub explain: bool,
+    /// Write a line of JSON per step to a new file in this directory
+    #[arg(long, value_name = "DIR")]
+    pub audit_dir: Option<PathBuf>,
     /// Only check; the same as `rrc check`, with the exit codes of `run`
     #[arg(long)]
     pub validate_only: bool,
@@ -271,10 +280,11 @@ impl Global {
         })
     }
 
-    pub fn options(&self) -> rrc_compiler::Options {
+    pub fn options(&self) -> rrc_compiler::Options<'static> {
         rrc_compiler::Options {
             dialect: self.dialect(),
             raw: self.substitution == Some(Substitution::Raw),
+            given: None,
         }
     }
 

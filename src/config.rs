@@ -94,7 +94,8 @@ fn command(table: &Table, what: &str) -> Result<Option<String>, String> {
 }
 
 fn known(table: &Table, what: &str, names: &[&str]) -> Result<(), String> {
-    for name in table.keys().filter(|name| !names.contains(&name.as_str())) {
+    let unknown = |name: &&String| !names.contains(&name.as_str());
+    if let Some(name) = table.keys().find(unknown) {
         let near = nearest(name, names.iter().copied());
         let hint = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
         return Err(format!("{what} has no `{name}`{hint}"));

@@ -3,12 +3,14 @@
 //! Data goes to `out`, everything else to `err`. Exit codes are documented in `spec/cli.md`.
 #![forbid(unsafe_code)]
 
+mod audit;
 mod build;
 mod check;
 mod cli;
 mod config;
 mod disasm;
 mod disk;
+mod dry;
 mod eval;
 mod explain;
 mod lsp;

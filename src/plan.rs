@@ -5,11 +5,13 @@ use crate::disk::{Disk, read_at_most};
 use crate::{NO_RECIPE, Streams, USAGE};
 use rrc_compiler::codes;
 use rrc_compiler::diagnostic::{Diagnostic, Report};
+use rrc_compiler::ir::Program;
 use rrc_compiler::source::{Source, Sources, Span};
 use rrc_compiler::world::ReadError;
-use rrc_compiler::{Checked, report};
+use rrc_compiler::{Options, report};
 use rrc_vm::codec::{self, DecodeFailure};
 use rrc_vm::plan::Plan;
+use rrc_vm::value::Map;
 use rrc_vm::verify::{Verified, verify};
 use std::io::{self, IsTerminal};
 use std::path::Path;
@@ -31,19 +33,31 @@ pub fn hash(text: &str) -> [u8; 32] {
     blake3::hash(text.as_bytes()).into()
 }
 
+/// What came of a recipe.
+pub struct Compiled {
+    pub program: Program,
+    pub sources: Sources,
+    pub plan: Plan,
+}
+
 /// Compiles a recipe; findings go to standard error.
 pub fn compile(
     path: &str,
+    given: Option<&Map>,
     global: &Global,
     streams: &mut Streams<'_>,
-) -> io::Result<Found<(Checked, Plan)>> {
+) -> io::Result<Found<Compiled>> {
     let missing = !Path::new(path).exists();
     if missing && !path.contains('/') && Path::new(path).extension().is_none() {
         writeln!(streams.err, "rrc: there is no recipe `{path}`")?;
         return Ok(Err(NO_RECIPE));
     }
     let mut sources = Sources::default();
-    let checked = rrc_compiler::check(&Disk::new(global), path, global.options(), &mut sources);
+    let options = Options {
+        given,
+        ..global.options()
+    };
+    let checked = rrc_compiler::check(&Disk::new(global), path, options, &mut sources);
     show(&checked.report, &sources, global, streams)?;
     if checked.readable && !checked.report.has_errors() && checked.program.units.is_empty() {
         writeln!(
@@ -52,7 +66,11 @@ pub fn compile(
         )?;
     }
     Ok(match rrc_compiler::build(&checked, &sources, hash) {
-        Some(plan) => Ok((checked, plan)),
+        Some(plan) => Ok(Compiled {
+            program: checked.program,
+            sources,
+            plan,
+        }),
         None if missing => Err(NO_RECIPE),
         None => Err(USAGE),
     })

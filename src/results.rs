@@ -120,13 +120,18 @@ pub fn event_line(
             put("stream", json!(if *stderr { "stderr" } else { "stdout" }));
             put("line", json!(line));
         }
-        What::StepStored { value } => put("output", to_json(value)),
+        What::StepStored { .. } => return Ok(()),
         What::StepWarning { text } | What::RunWarning { text } => put("message", json!(text)),
         What::ApprovalRequested { prompt } => put("prompt", json!(prompt)),
         What::ApprovalAnswered { approved } => put("approved", json!(approved)),
         What::Iteration { number } => put("iteration", json!(number - 1)),
-        What::StepEnd { status, result } => {
+        What::StepEnd {
+            status,
+            result,
+            output,
+        } => {
             put("status", json!(status.word()));
+            put("output", to_json(output));
             let data = match result {
                 Value::Failure(failure) => {
                     put("error", json!(&*failure.message));

@@ -1,10 +1,12 @@
 //! `rrc run`: a recipe or a plan, to its end.
 
+use crate::audit::Audit;
 use crate::cli::{Global, RunArgs, RunFormat};
 use crate::config::Config;
 use crate::results::{self, Clock};
-use crate::{OK, Streams, USAGE, plan, values};
-use rrc_compiler::ir::{EXCLUDE_TAGS, INCLUDE_TAGS};
+use crate::{OK, Streams, USAGE, dry, plan, values};
+use rrc_compiler::ir::{EXCLUDE_TAGS, INCLUDE_TAGS, Program};
+use rrc_compiler::source::Sources;
 use rrc_runtime::driver::{self, Outcome, Settings};
 use rrc_runtime::event::Event;
 use rrc_runtime::process::Signal;
@@ -16,9 +18,17 @@ use std::rc::Rc;
 use std::time::Duration;
 
 pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Result<u8> {
+    let mut given = Map::default();
+    if !values::put_over(&mut given, args.vars.as_deref(), &args.set, streams)? {
+        return Ok(USAGE);
+    }
+    let mut understood = None;
     let compiled = match plan::is_plan(&args.file) {
         true => plan::read(&args.file, global, streams)?,
-        false => plan::compile(&args.file, global, streams)?.map(|(_, plan)| plan),
+        false => plan::compile(&args.file, Some(&given), global, streams)?.map(|compiled| {
+            understood = Some((compiled.program, compiled.sources));
+            compiled.plan
+        }),
     };
     let verified = match compiled {
         Ok(compiled) => plan::admit(&args.file, compiled, global, streams)?,
@@ -37,6 +47,9 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
             writeln!(streams.err, "{} can run", args.file)?;
         }
         return Ok(OK);
+    }
+    if args.explain || args.dry_run {
+        return show_plan(&understood, &variables, args, streams);
     }
     let config = match Config::find(&args.file, global) {
         Ok(config) => config,
@@ -77,6 +90,48 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
     })
 }
 
+/// What would run. A plan alone does not say: its recipe is needed for that.
+fn show_plan(
+    understood: &Option<(Program, Sources)>,
+    variables: &Map,
+    args: &RunArgs,
+    streams: &mut Streams<'_>,
+) -> io::Result<u8> {
+    let Some((program, sources)) = understood else {
+        writeln!(
+            streams.err,
+            "rrc: {}: a plan cannot be shown this way",
+            args.file
+        )?;
+        writeln!(streams.err, "help: name its recipe, or use `rrc disasm`")?;
+        return Ok(USAGE);
+    };
+    match args.explain {
+        true => dry::explain(program, sources, streams)?,
+        false => {
+            let mut variables = variables.clone();
+            for (name, tags) in [
+                (INCLUDE_TAGS, &args.include_tags),
+                (EXCLUDE_TAGS, &args.exclude_tags),
+            ] {
+                variables.insert(Rc::from(name), tag_list(tags));
+            }
+            dry::dry_run(
+                program,
+                &variables,
+                args.output_format,
+                &Clock::now(),
+                streams,
+            )?;
+        }
+    }
+    Ok(OK)
+}
+
+fn tag_list(tags: &[String]) -> Value {
+    Value::list(tags.iter().map(|tag| Value::text(tag.as_str())).collect())
+}
+
 fn perform(
     verified: &Rc<rrc_vm::verify::Verified>,
     variables: Map,
@@ -87,8 +142,18 @@ fn perform(
     streams: &mut Streams<'_>,
 ) -> io::Result<Outcome> {
     let color = global.use_color(io::stdout().is_terminal());
+    let name = verified
+        .plan()
+        .texts
+        .get(verified.plan().name)
+        .unwrap_or_default();
+    let mut audit = match &args.audit_dir {
+        Some(directory) => Some(Audit::create(directory, name, clock)?),
+        None => None,
+    };
     // A reader that goes away does not end the run: its steps have effects that count.
     let mut lost = false;
+    let mut unaudited = false;
     let mut tell = |event: &Event| {
         let written = match args.output_format {
             RunFormat::Events => results::event_line(event, settings, clock, streams.out),
@@ -96,6 +161,9 @@ fn perform(
             RunFormat::Text | RunFormat::Json => Ok(()),
         };
         lost |= written.is_err();
+        if let Some(audit) = &mut audit {
+            unaudited |= audit.see(event).is_err();
+        }
     };
     let mut ask = ask;
     let outcome = driver::run(
@@ -105,6 +173,12 @@ fn perform(
         &mut tell,
         &mut ask,
     )?;
+    if unaudited {
+        writeln!(
+            streams.err,
+            "rrc: the audit file could not be written to its end"
+        )?;
+    }
     if lost && args.output_format != RunFormat::Json {
         return Err(io::Error::from(io::ErrorKind::BrokenPipe));
     }
@@ -240,12 +314,9 @@ fn runner_values(
     clock: &Clock,
 ) {
     for name in results::runner_names(plan) {
-        let tags = |tags: &[String]| {
-            Value::list(tags.iter().map(|tag| Value::text(tag.as_str())).collect())
-        };
         let value = match name {
-            INCLUDE_TAGS => tags(&args.include_tags),
-            EXCLUDE_TAGS => tags(&args.exclude_tags),
+            INCLUDE_TAGS => tag_list(&args.include_tags),
+            EXCLUDE_TAGS => tag_list(&args.exclude_tags),
             _ => session(settings, clock),
         };
         variables.insert(Rc::from(name), value);

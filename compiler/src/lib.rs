@@ -26,6 +26,7 @@ pub mod resolve;
 pub mod lint;
 
 pub mod emit;
+pub mod sketch;
 
 pub mod ide;
 
@@ -52,7 +53,12 @@ pub struct Checked {
 }
 
 /// Finds what can be found without running. What is read is added to `sources`.
-pub fn check(world: &dyn World, main: &str, options: Options, sources: &mut Sources) -> Checked {
+pub fn check(
+    world: &dyn World,
+    main: &str,
+    options: Options<'_>,
+    sources: &mut Sources,
+) -> Checked {
     let mut report = Report::default();
     let loaded = load::load(world, main, options, sources, &mut report);
     resolve::resolve(&loaded.program, &mut report);

@@ -8,19 +8,23 @@ use crate::diagnostic::{Diagnostic, Report};
 use crate::dialect::choose::{Choice, choose};
 use crate::dialect::{self, Dialect, Lowered, Parent};
 use crate::doc::{self, json, yaml};
-use crate::ir::{Program, Script, Unit, visit};
+use crate::ir::{ExprKind, Part, Program, Script, Text, Unit, visit};
 use crate::source::{Source, SourceId, Sources, Span};
 use crate::world::{ReadError, World};
 use bumpalo::Bump;
+use rrc_vm::text::render;
+use rrc_vm::value::Map;
 use rustc_hash::FxHashMap;
 
 /// What the caller decides about reading.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Options {
+pub struct Options<'a> {
     /// The dialect of every recipe, whatever it says.
     pub dialect: Option<&'static Dialect>,
     /// Paste values into shell text, in every recipe.
     pub raw: bool,
+    /// Variables that are given from outside, as far as they are known already.
+    pub given: Option<&'a Map>,
 }
 
 /// A program, and what is worth knowing about how it was read.
@@ -36,7 +40,7 @@ pub struct Loaded {
 pub fn load(
     world: &dyn World,
     main: &str,
-    options: Options,
+    options: Options<'_>,
     sources: &mut Sources,
     report: &mut Report,
 ) -> Loaded {
@@ -85,7 +89,7 @@ struct File {
 
 struct Loader<'a> {
     world: &'a dyn World,
-    options: Options,
+    options: Options<'a>,
     sources: &'a mut Sources,
     report: &'a mut Report,
     units: Vec<Read>,
@@ -132,9 +136,13 @@ impl Loader<'_> {
         let arena = Bump::new();
         let is_json = path.ends_with(".json");
         let read = if is_json { json::read } else { yaml::read };
+        let said = self.report.findings.len();
         let Some(root) = read(&arena, source, &text, self.report) else {
             return file;
         };
+        let broken = self.report.findings[said..]
+            .iter()
+            .any(|finding| finding.code == &codes::YAML_SYNTAX);
         if is_json && dialect::is_template_or_tool(root) {
             return file;
         }
@@ -148,7 +156,16 @@ impl Loader<'_> {
             deliberate: choice.is_deliberate(),
             raw: self.options.raw,
         };
+        let said = self.report.findings.len();
         let lowered = dialect::lower(root, source, choice.dialect, how, self.report);
+        if broken {
+            // What could not be read is not missing.
+            let mut number = 0;
+            self.report.findings.retain(|finding| {
+                number += 1;
+                number <= said || finding.code != &codes::MISSING_FIELD
+            });
+        }
         file.unit = lowered.map(|lowered| self.extend(lowered, path, choice.dialect, chain));
         file.choice = Some(choice);
         file
@@ -189,16 +206,33 @@ impl Loader<'_> {
             let (path, dialect) = (self.units[at].path.clone(), self.units[at].dialect);
             for step in &mut steps {
                 visit::calls_mut(step, &mut |call| {
-                    // A name that is put together at run time is found at run time.
-                    let Some(name) = call.recipe.as_literal() else {
+                    // A name that is known only at run time is found at run time.
+                    let Some(name) = self.name(&call.recipe) else {
                         return;
                     };
-                    call.target = self.target(name, &path, dialect, call.recipe.span);
+                    call.target = self.target(&name, &path, dialect, call.recipe.span);
                 });
             }
             self.units[at].unit.steps = steps;
             at += 1;
         }
+    }
+
+    /// The name of a recipe, if it is in the file or made of values that are given.
+    fn name(&self, text: &Text) -> Option<String> {
+        let mut name = String::new();
+        for part in &text.parts {
+            match part {
+                Part::Literal(literal) => name.push_str(literal),
+                Part::Value { expr, .. } => match &expr.kind {
+                    ExprKind::Var { name: variable, .. } => {
+                        name.push_str(&render(self.options.given?.get(variable.as_str())?));
+                    }
+                    _ => return None,
+                },
+            }
+        }
+        Some(name)
     }
 
     fn target(

@@ -154,16 +154,19 @@ impl<'a> Driver<'a> {
     }
 
     fn say(&mut self, step: Option<StepRef>, parent: Option<RecordId>, what: What) {
-        let at_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let event = Event {
-            seq: self.seq,
-            at_ms,
-            step,
-            what,
-        };
+        let event = self.event(step, what);
         self.seq += 1;
         self.records.see(&event, parent);
         (self.tell)(&event);
+    }
+
+    fn event(&self, step: Option<StepRef>, what: What) -> Event {
+        Event {
+            seq: self.seq,
+            at_ms: u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX),
+            step,
+            what,
+        }
     }
 
     fn drive(&mut self, machine: &mut Machine) -> Finished {
@@ -470,7 +473,11 @@ impl<'a> Driver<'a> {
             Note::Attempt { record, number } => {
                 self.about(record.0, What::StepRetry { attempt: number });
             }
-            Note::Output { record, value } => self.about(record.0, What::StepStored { value }),
+            Note::Output { record, value } => {
+                let step = self.steps.get(&record.0).cloned();
+                let event = self.event(step, What::StepStored { value });
+                self.records.see(&event, None);
+            }
             Note::Warn {
                 record: Some(record),
                 text,
@@ -501,6 +508,7 @@ impl<'a> Driver<'a> {
                     What::StepEnd {
                         status,
                         result: value,
+                        output: self.records.output(record.0),
                     },
                 );
                 self.steps.remove(&record.0);

@@ -48,7 +48,7 @@ pub enum What {
         stderr: bool,
         line: String,
     },
-    /// What a step stored.
+    /// What a step stored. Recorded and not told: the end of the step says it.
     StepStored {
         value: Value,
     },
@@ -61,6 +61,8 @@ pub enum What {
     StepEnd {
         status: Status,
         result: Value,
+        /// What it stored, if it stored anything.
+        output: Value,
     },
     ApprovalRequested {
         prompt: String,

@@ -47,6 +47,12 @@ impl Records {
         self.by_number.get(record as usize).copied().flatten()
     }
 
+    /// What a numbered step has stored so far.
+    pub fn output(&self, record: RecordId) -> Value {
+        let index = self.place(record);
+        index.map_or(Value::Null, |index| self.all[index].output.clone())
+    }
+
     fn open(&mut self, event: &Event, parent: Option<RecordId>) -> usize {
         let step = event.step.as_ref();
         let index = self.all.len();
@@ -107,7 +113,7 @@ impl Records {
             What::StepRetry { attempt } => record.attempts = *attempt,
             What::StepStored { value } => record.output = value.clone(),
             What::StepWarning { text } => record.warnings.push(text.clone()),
-            What::StepEnd { status, result } => {
+            What::StepEnd { status, result, .. } => {
                 record.status = Some(*status);
                 record.ended_ms = event.at_ms;
                 match result {

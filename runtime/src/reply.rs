@@ -56,7 +56,6 @@ pub fn request(args: &Args, here: &Path) -> Request {
     });
     request.vars = args.pairs("vars");
     request.ambient = args.pairs("ambient");
-    keep_mentioned(&mut request);
     request.env = args.pairs("env");
     request.cwd = match args.text("cwd") {
         Some(cwd) if !cwd.is_empty() => here.join(cwd),
@@ -73,30 +72,46 @@ pub fn request(args: &Args, here: &Path) -> Request {
         request.stderr_limit = limit;
     }
     request.stream = matches!(args.get("stream"), Value::Bool(true));
+    promote(&mut request);
     request
 }
 
-/// What does not fit the environment, but stands in the text of the script, must arrive all the
-/// same: it becomes a variable of the script.
-fn keep_mentioned(request: &mut Request) {
+/// When the environment cannot hold all variables, those that the script mentions still arrive.
+fn promote(request: &mut Request) {
     let Some(script) = &request.script else {
         return;
     };
-    let sizes = request
-        .ambient
-        .iter()
-        .map(|(name, value)| name.len() + value.len() + 2);
-    let too_many = sizes.sum::<usize>() > ENVIRONMENT_MAX;
-    let unfit = |value: &str| too_many || value.len() > VALUE_MAX || value.contains('\0');
-    for (name, value) in &request.ambient {
-        let known = request.vars.iter().any(|(var, _)| var == name);
-        if unfit(value) && !known && script.text.contains(name.as_str()) {
-            request.vars.push((name.clone(), value.clone()));
-        }
+    let size = |(name, value): &(String, String)| name.len() + value.len() + 2;
+    let ambient = &mut request.ambient;
+    let vars: usize = request.vars.iter().map(size).sum();
+    let fits = vars + ambient.iter().map(size).sum::<usize>() <= ENVIRONMENT_MAX
+        && ambient
+            .iter()
+            .all(|(_, value)| value.len() <= VALUE_MAX && !value.contains('\0'));
+    if fits {
+        return;
     }
-    request
-        .ambient
-        .retain(|(name, _)| !request.vars.iter().any(|(var, _)| var == name));
+    let mut known: Vec<String> = request.vars.iter().map(|(name, _)| name.clone()).collect();
+    known.sort_unstable();
+    ambient.retain_mut(|(name, value)| {
+        let wanted = known.binary_search(name).is_err() && mentions(&script.text, name);
+        if wanted {
+            let pair = (std::mem::take(name), std::mem::take(value));
+            request.vars.push(pair);
+        }
+        !wanted
+    });
+}
+
+/// Whether a name stands in a text, not as a part of a longer one.
+fn mentions(text: &str, name: &str) -> bool {
+    let part = |byte: Option<&u8>| byte.is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_');
+    let bytes = text.as_bytes();
+    !name.is_empty()
+        && text.match_indices(name).any(|(at, _)| {
+            let before = at.checked_sub(1).and_then(|before| bytes.get(before));
+            !part(before) && !part(bytes.get(at + name.len()))
+        })
 }
 
 /// How a process ended, as the machine wants to know it.
@@ -119,11 +134,11 @@ pub fn reply(outcome: Outcome) -> Value {
     );
     put("timed_out", Value::Bool(outcome.timed_out));
     let launched = outcome.exit_code.is_some() || outcome.signal.is_some() || outcome.timed_out;
-    let stderr = String::from_utf8_lossy(&outcome.stderr).into_owned();
+    let stderr = text(&outcome.stderr, outcome.stderr_truncated);
     if launched {
         put(
             "stdout",
-            Value::text(String::from_utf8_lossy(&outcome.stdout).into_owned()),
+            Value::text(text(&outcome.stdout, outcome.stdout_truncated)),
         );
         put("stderr", Value::text(stderr.as_str()));
     }
@@ -175,6 +190,24 @@ pub fn reply(outcome: Outcome) -> Value {
     }))
 }
 
+/// Output as text. What was cut off in the middle of a character ends before that character.
+fn text(bytes: &[u8], cut: bool) -> String {
+    let whole = match std::str::from_utf8(bytes) {
+        Err(error) if cut && error.error_len().is_none() => error.valid_up_to(),
+        // Other bytes that are no text may stand before the end; only the end was our doing.
+        Err(_) if cut => {
+            let last = bytes.iter().rposition(|byte| byte & 0xc0 != 0x80);
+            let tail = last.map_or(&[][..], |last| &bytes[last..]);
+            match std::str::from_utf8(tail) {
+                Err(error) if error.error_len().is_none() => bytes.len() - tail.len(),
+                _ => bytes.len(),
+            }
+        }
+        _ => bytes.len(),
+    };
+    String::from_utf8_lossy(&bytes[..whole]).into_owned()
+}
+
 /// The code as shells count: 128 and the number for a signal, 126 and 127 for what cannot start.
 fn exit_code(outcome: &Outcome) -> Option<i64> {
     if let Some(code) = outcome.exit_code {
@@ -223,4 +256,33 @@ pub fn refusal(kind: FailureKind, message: impl Into<Rc<str>>) -> Value {
         data: Value::Null,
         at: 0,
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{mentions, text};
+
+    #[test]
+    fn a_name_is_mentioned_as_a_whole_word() {
+        assert!(mentions("echo ${#RECIPE_VAR_v7}", "RECIPE_VAR_v7"));
+        assert!(mentions("RECIPE_VAR_v", "RECIPE_VAR_v"));
+        assert!(mentions("$AB $A", "A"));
+        assert!(!mentions(
+            "$RECIPE_VAR_v77 $X_RECIPE_VAR_v7",
+            "RECIPE_VAR_v7"
+        ));
+        assert!(!mentions("anything", ""));
+    }
+
+    #[test]
+    fn text_that_was_cut_ends_with_a_character() {
+        let all = "aé𝄞".as_bytes();
+        assert_eq!(text(all, true), "aé𝄞");
+        assert_eq!(text(&all[..6], true), "aé");
+        assert_eq!(text(&all[..2], true), "a");
+        assert_eq!(text(&all[..2], false), "a\u{fffd}");
+        assert_eq!(text(b"\xffa\xc3", true), "\u{fffd}a");
+        assert_eq!(text(b"\xffa\xff", true), "\u{fffd}a\u{fffd}");
+        assert_eq!(text(b"", true), "");
+    }
 }

@@ -62,7 +62,7 @@ pub fn lower(
     let mut steps = lower.validations(&fields);
     steps.extend(lower.all_steps(&fields));
     lower.unique_ids(&steps);
-    order::check(node, dialect, lower.report);
+    order::check(node, lower.report);
     raw::check(&lower.pasted, &steps, lower.report);
     fields.check(UNREAD, lower.report);
     let extends = fields.text("extends", lower.report);
@@ -155,6 +155,14 @@ pub fn lower_expression(
 impl Lower<'_> {
     fn report_choice(&mut self, fields: &Fields<'_>) -> Option<&'static str> {
         fields.choice("schedule", self.report);
+        if let Some(span) = fields.key_span("secrets") {
+            let message = "`secrets` has no effect yet: the values are shown like all others";
+            self.report.add(
+                Diagnostic::new(&codes::BAD_VALUE, span, message)
+                    .severity(codes::Severity::Warning)
+                    .help("keep secrets out of variables: let the command read them itself"),
+            );
+        }
         fields.choice("substitution", self.report)
     }
 

@@ -38,6 +38,7 @@ pub fn expr(writer: &mut Writer, tables: &mut Tables, expr: &Expr) {
                 Missing::Null => Instr::IndexOrNull {},
             });
         }
+        ExprKind::List(items) if items.len() > GROUP => list(writer, tables, items),
         ExprKind::List(items) => {
             for item in items {
                 self::expr(writer, tables, item);
@@ -139,6 +140,22 @@ pub fn text(writer: &mut Writer, tables: &mut Tables, text: &Text) {
         return;
     }
     concat(writer, tables, &text.parts);
+}
+
+/// A list that is too long for one instruction: a failure in one item is the failure of all.
+fn list(writer: &mut Writer, tables: &mut Tables, items: &[Expr]) {
+    let end = writer.label();
+    let local = writer.local();
+    writer.push(Instr::EmptyList {});
+    writer.push(Instr::Store { local });
+    for item in items {
+        expr(writer, tables, item);
+        writer.push(Instr::JumpFailed { to: writer.to(end) });
+        writer.push(Instr::Append { list: local });
+    }
+    writer.push(Instr::Take { local });
+    writer.bind(end);
+    writer.free(local);
 }
 
 /// A map of values: a failure in one of them is the failure of all.

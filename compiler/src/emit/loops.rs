@@ -3,7 +3,7 @@
 use super::Emitter;
 use super::builder::{Label, Writer};
 use super::expr::{self, DEPTH, SCOPE, truth_of};
-use super::step::{Exits, Opening};
+use super::step::{Exits, Opening, Taken};
 use crate::ir::{Action, Bind, Call, Each, Guard, Node, Program, Step, While};
 use rrc_vm::isa::{Instr, Kind, Status};
 
@@ -14,7 +14,7 @@ impl Emitter<'_> {
         w: &mut Writer,
         each: &Each,
         number: u32,
-        value: Option<u8>,
+        value: Option<Taken>,
         failed: Label,
         exits: Exits,
     ) {
@@ -47,15 +47,16 @@ impl Emitter<'_> {
             items,
             all,
             last,
+            collected: each.collect.is_some().then(|| w.local()),
             at,
             number,
         };
         match each.width {
             None => self.each_in_turn(w, each, run, failed, exits),
-            Some(width) => self.each_at_once(w, each, width, run, failed),
+            Some(width) => self.each_at_once(w, each, width, run, failed, exits),
         }
         self.collected(w, each.collect.as_ref(), each.last.as_ref(), run, value);
-        for local in [items, all, last, at] {
+        for local in [items, all, last, at].into_iter().chain(run.collected) {
             w.free(local);
         }
     }
@@ -75,7 +76,7 @@ impl Emitter<'_> {
             name: item,
         });
         w.push(Instr::Null {});
-        w.push(Instr::Store { local: run.last });
+        run.taken().store(w);
         let opening = Opening::Iteration {
             number: run.at,
             step: run.number,
@@ -84,16 +85,13 @@ impl Emitter<'_> {
             w,
             &each.body,
             opening,
-            Some(run.last),
+            Some(run.taken()),
             Exits {
                 failed: wrong,
                 ended,
             },
         );
-        if each.collect.is_some() {
-            w.push(Instr::Load { local: run.last });
-            w.push(Instr::Append { list: run.all });
-        }
+        run.collect(w);
         self.until(w, each.until.as_ref(), wrong, done);
         if each.pause_ms > 0 {
             w.push(Instr::Load { local: run.at });
@@ -125,34 +123,73 @@ impl Emitter<'_> {
     }
 
     /// Each iteration is a task with variables of its own; all of them end before the loop does.
-    fn each_at_once(&mut self, w: &mut Writer, each: &Each, width: u32, run: Run, failed: Label) {
+    fn each_at_once(
+        &mut self,
+        w: &mut Writer,
+        each: &Each,
+        width: u32,
+        run: Run,
+        failed: Label,
+        exits: Exits,
+    ) {
         let name = format!("{}[]", each.body.id);
+        let (value, collected) = (self.tables.text("value"), self.tables.text("collected"));
         let body = self.task(
             &name,
             &[Kind::Map, Kind::Int, Kind::Int],
             |emitter, w, exits| {
-                let value = w.local();
+                let own = Taken {
+                    value: w.local(),
+                    collected: run.collected.map(|_| w.local()),
+                };
                 w.push(Instr::Null {});
-                w.push(Instr::Store { local: value });
+                own.store(w);
                 let opening = Opening::Iteration {
                     number: 2,
                     step: run.number,
                 };
-                emitter.step(w, &each.body, opening, Some(value), exits);
-                w.push(Instr::Take { local: value });
-                w.push(Instr::Return {});
+                emitter.step(w, &each.body, opening, Some(own), exits);
+                own
+            },
+            |_, w, own| {
+                w.push(Instr::Load { local: own.value });
+                w.push(Instr::Put { name: value });
+                if let Some(local) = own.collected {
+                    w.push(Instr::Load { local });
+                    w.push(Instr::Put { name: collected });
+                }
             },
         );
         let item = self.tables.text(&each.item.name);
         let (again, start, all_started) = (w.label(), w.label(), w.label());
-        let held = w.local();
+        let (held, broken) = (w.local(), w.local());
+        w.push(Instr::Null {});
+        w.push(Instr::Store { local: broken });
         w.push(Instr::Tasks {});
         w.push(Instr::Jump { to: w.to(start) });
         w.bind(again);
         if each.pause_ms > 0 {
+            let paused = w.label();
+            w.push(Instr::Load { local: run.at });
+            w.push(Instr::Load { local: run.items });
+            w.push(Instr::Length {});
+            w.push(Instr::Less {});
+            w.push(Instr::JumpUnless {
+                to: w.to(all_started),
+            });
             self.int(w, each.pause_ms);
             self.sleep(w, run.number);
+            w.push(Instr::Store { local: broken });
+            w.push(Instr::Load { local: broken });
+            w.push(Instr::JumpFailed { to: w.to(paused) });
             w.push(Instr::Pop {});
+            w.push(Instr::Jump { to: w.to(start) });
+            // What runs is let to its end, and nothing more is started.
+            w.bind(paused);
+            w.push(Instr::Pop {});
+            w.push(Instr::Jump {
+                to: w.to(all_started),
+            });
         }
         w.bind(start);
         self.int(w, u64::from(width.max(1)));
@@ -171,23 +208,80 @@ impl Emitter<'_> {
         w.push(Instr::Fork { function: body });
         w.push(Instr::Jump { to: w.to(again) });
         w.bind(all_started);
-        let first = FirstFailure::new(w);
-        let (join, bad, joined) = (w.label(), w.label(), w.label());
+        self.join(w, failed, exits, |_, w, result| {
+            w.push(Instr::VarOrNull {
+                scope: result,
+                name: value,
+            });
+            w.push(Instr::Store { local: run.last });
+            if let Some(local) = run.collected {
+                w.push(Instr::VarOrNull {
+                    scope: result,
+                    name: collected,
+                });
+                w.push(Instr::Store { local });
+            }
+            run.collect(w);
+        });
+        w.push(Instr::Take { local: broken });
+        w.push(Instr::JumpFailed { to: w.to(failed) });
+        w.push(Instr::Pop {});
+        w.free(held);
+        w.free(broken);
+    }
+
+    /// Waits for all tasks of the set on top, in the order in which they were started, and then
+    /// goes where the first of them that did not come to its end says.
+    fn join(
+        &mut self,
+        w: &mut Writer,
+        failed: Label,
+        exits: Exits,
+        take: impl FnOnce(&mut Self, &mut Writer, u8),
+    ) {
+        let ended = self.tables.text(ENDED);
+        let (first, seen, result) = (w.local(), w.local(), w.local());
+        w.push(Instr::Null {});
+        w.push(Instr::Store { local: first });
+        w.push(Instr::False {});
+        w.push(Instr::Store { local: seen });
+        let (join, bad, early, joined, none) =
+            (w.label(), w.label(), w.label(), w.label(), w.label());
         w.bind(join);
         w.push(Instr::JoinNext { to: w.to(joined) });
-        w.push(Instr::JumpFailed { to: w.to(bad) });
-        w.push(Instr::Store { local: run.last });
-        w.push(Instr::Load { local: run.last });
-        w.push(Instr::Append { list: run.all });
+        w.push(Instr::MapOr { to: w.to(bad) });
+        w.push(Instr::Store { local: result });
+        take(self, w, result);
+        w.push(Instr::HasVar {
+            scope: result,
+            name: ended,
+        });
+        w.push(Instr::JumpIf { to: w.to(early) });
         w.push(Instr::Jump { to: w.to(join) });
-        w.bind(bad);
-        first.note(w);
+        w.bind(early);
         w.push(Instr::Null {});
-        w.push(Instr::Append { list: run.all });
+        w.bind(bad);
+        let later = w.label();
+        w.push(Instr::Load { local: seen });
+        w.push(Instr::JumpIf { to: w.to(later) });
+        w.push(Instr::Store { local: first });
+        w.push(Instr::True {});
+        w.push(Instr::Store { local: seen });
+        w.push(Instr::Jump { to: w.to(join) });
+        w.bind(later);
+        w.push(Instr::Pop {});
         w.push(Instr::Jump { to: w.to(join) });
         w.bind(joined);
-        first.raise(w, failed);
-        w.free(held);
+        w.push(Instr::Load { local: seen });
+        w.push(Instr::JumpUnless { to: w.to(none) });
+        w.push(Instr::Load { local: first });
+        w.push(Instr::JumpFailed { to: w.to(failed) });
+        w.push(Instr::Pop {});
+        self.end_early(w, exits);
+        w.bind(none);
+        for local in [first, seen, result] {
+            w.free(local);
+        }
     }
 
     /// Stack before: the open step; after: the open step and null.
@@ -196,13 +290,22 @@ impl Emitter<'_> {
         w: &mut Writer,
         body: &While,
         number: u32,
-        value: Option<u8>,
+        value: Option<Taken>,
         failed: Label,
         exits: Exits,
     ) {
         let index = self.tables.text("_loop_index");
         let iteration = self.tables.text("_loop_iteration");
+        let shadows = [index, iteration].map(|name| (name, self.shadow(w, name)));
         let (all, last, at) = (w.local(), w.local(), w.local());
+        let run = Run {
+            items: all,
+            all,
+            last,
+            collected: body.collect.is_some().then(|| w.local()),
+            at,
+            number,
+        };
         w.push(Instr::EmptyList {});
         w.push(Instr::Store { local: all });
         w.push(Instr::Null {});
@@ -243,7 +346,7 @@ impl Emitter<'_> {
             name: iteration,
         });
         w.push(Instr::Null {});
-        w.push(Instr::Store { local: last });
+        run.taken().store(w);
         let opening = Opening::Iteration {
             number: at,
             step: number,
@@ -252,16 +355,13 @@ impl Emitter<'_> {
             w,
             &body.body,
             opening,
-            Some(last),
+            Some(run.taken()),
             Exits {
                 failed: wrong,
                 ended,
             },
         );
-        if body.collect.is_some() {
-            w.push(Instr::Load { local: last });
-            w.push(Instr::Append { list: all });
-        }
+        run.collect(w);
         for (bind, new) in &body.update {
             expr::expr(w, &mut self.tables, new);
             w.push(Instr::JumpFailed { to: w.to(wrong) });
@@ -272,67 +372,61 @@ impl Emitter<'_> {
         }
         self.until(w, body.until.as_ref(), wrong, done);
         w.push(Instr::Jump { to: w.to(again) });
+        let unshadow = |emitter: &mut Self, w: &mut Writer| {
+            for (name, shadow) in shadows {
+                emitter.unshadow(w, name, shadow);
+            }
+        };
         w.bind(wrong);
-        w.push(Instr::UnsetVar {
-            scope: SCOPE,
-            name: index,
-        });
-        w.push(Instr::UnsetVar {
-            scope: SCOPE,
-            name: iteration,
-        });
+        unshadow(self, w);
         w.push(Instr::Jump { to: w.to(failed) });
         w.bind(ended);
-        w.push(Instr::UnsetVar {
-            scope: SCOPE,
-            name: index,
-        });
-        w.push(Instr::UnsetVar {
-            scope: SCOPE,
-            name: iteration,
-        });
+        unshadow(self, w);
         self.end_early(w, exits);
         w.bind(done);
-        w.push(Instr::UnsetVar {
-            scope: SCOPE,
-            name: index,
-        });
-        w.push(Instr::UnsetVar {
-            scope: SCOPE,
-            name: iteration,
-        });
-        let run = Run {
-            items: all,
-            all,
-            last,
-            at,
-            number,
-        };
+        unshadow(self, w);
         self.collected(w, body.collect.as_ref(), None, run, value);
-        for local in [all, last, at] {
+        let shadows = shadows.into_iter().flat_map(|(_, (a, b))| [a, b]);
+        for local in [all, last, at]
+            .into_iter()
+            .chain(run.collected)
+            .chain(shadows)
+        {
             w.free(local);
         }
     }
 
     /// Each branch is a task on a snapshot; what it binds is stored when all have ended, in file
     /// order. Stack before: the open step; after: the open step and null.
-    pub fn par(&mut self, w: &mut Writer, branches: &[Step], width: Option<u32>, failed: Label) {
+    pub fn par(
+        &mut self,
+        w: &mut Writer,
+        branches: &[Step],
+        width: Option<u32>,
+        failed: Label,
+        exits: Exits,
+    ) {
+        let stored = self.tables.text("bound");
         w.push(Instr::Tasks {});
         for branch in branches {
             let bound = self.bound_names(branch);
-            let function = self.task(&branch.id, &[Kind::Map, Kind::Int], |emitter, w, exits| {
-                emitter.step(w, branch, Opening::Step, None, exits);
-                w.push(Instr::EmptyMap {});
-                for name in &bound {
-                    let (name, unset) = (emitter.tables.text(name), w.label());
-                    w.push(Instr::HasVar { scope: SCOPE, name });
-                    w.push(Instr::JumpUnless { to: w.to(unset) });
-                    w.push(Instr::VarOrNull { scope: SCOPE, name });
-                    w.push(Instr::Put { name });
-                    w.bind(unset);
-                }
-                w.push(Instr::Return {});
-            });
+            let function = self.task(
+                &branch.id,
+                &[Kind::Map, Kind::Int],
+                |emitter, w, exits| emitter.step(w, branch, Opening::Step, None, exits),
+                |emitter, w, ()| {
+                    w.push(Instr::EmptyMap {});
+                    for name in &bound {
+                        let (name, unset) = (emitter.tables.text(name), w.label());
+                        w.push(Instr::HasVar { scope: SCOPE, name });
+                        w.push(Instr::JumpUnless { to: w.to(unset) });
+                        w.push(Instr::VarOrNull { scope: SCOPE, name });
+                        w.push(Instr::Put { name });
+                        w.bind(unset);
+                    }
+                    w.push(Instr::Put { name: stored });
+                },
+            );
             if let Some(width) = width {
                 self.int(w, u64::from(width.max(1)));
                 w.push(Instr::WaitBelow {});
@@ -341,33 +435,34 @@ impl Emitter<'_> {
             w.push(Instr::Load { local: DEPTH });
             w.push(Instr::Fork { function });
         }
-        let first = FirstFailure::new(w);
-        let (join, bad, joined, over) = (w.label(), w.label(), w.label(), w.local());
-        w.bind(join);
-        w.push(Instr::JoinNext { to: w.to(joined) });
-        w.push(Instr::MapOr { to: w.to(bad) });
-        w.push(Instr::Store { local: over });
-        w.push(Instr::Take { local: SCOPE });
-        w.push(Instr::Take { local: over });
-        w.push(Instr::Merge {});
-        w.push(Instr::Store { local: SCOPE });
-        w.push(Instr::Jump { to: w.to(join) });
-        w.bind(bad);
-        first.note(w);
-        w.push(Instr::Jump { to: w.to(join) });
-        w.bind(joined);
-        first.raise(w, failed);
-        w.free(over);
+        self.join(w, failed, exits, |_, w, result| {
+            let (over, kept) = (w.label(), w.local());
+            w.push(Instr::VarOrNull {
+                scope: result,
+                name: stored,
+            });
+            w.push(Instr::MapOr { to: w.to(over) });
+            w.push(Instr::Store { local: kept });
+            w.push(Instr::Take { local: SCOPE });
+            w.push(Instr::Take { local: kept });
+            w.push(Instr::Merge {});
+            w.push(Instr::Store { local: SCOPE });
+            w.push(Instr::Null {});
+            w.bind(over);
+            w.push(Instr::Pop {});
+            w.free(kept);
+        });
         w.push(Instr::Null {});
     }
 
-    /// A function that can be forked, with one result. Its ways out all return: a failure as
-    /// itself, an early end as an empty map.
-    fn task(
+    /// A function that can be forked, with one result: a failure, or a map of what `finish` puts
+    /// there, which says so if the unit is to end.
+    fn task<T>(
         &mut self,
         name: &str,
         params: &[Kind],
-        body: impl FnOnce(&mut Self, &mut Writer, Exits),
+        body: impl FnOnce(&mut Self, &mut Writer, Exits) -> T,
+        finish: impl Fn(&mut Self, &mut Writer, &T),
     ) -> u32 {
         let name = self.tables.text(name);
         let function = self.code.declare(name, params, &[Kind::Any]);
@@ -376,11 +471,19 @@ impl Emitter<'_> {
             failed: w.label(),
             ended: w.label(),
         };
-        body(self, &mut w, exits);
+        let made = body(self, &mut w, exits);
+        w.push(Instr::EmptyMap {});
+        finish(self, &mut w, &made);
+        w.push(Instr::Return {});
         w.bind(exits.failed);
         w.push(Instr::Return {});
         w.bind(exits.ended);
         w.push(Instr::EmptyMap {});
+        finish(self, &mut w, &made);
+        w.push(Instr::True {});
+        w.push(Instr::Put {
+            name: self.tables.text(ENDED),
+        });
         w.push(Instr::Return {});
         self.finished.push((function, w));
         function
@@ -412,7 +515,7 @@ impl Emitter<'_> {
         collect: Option<&Bind>,
         last: Option<&Bind>,
         run: Run,
-        value: Option<u8>,
+        value: Option<Taken>,
     ) {
         let result = if collect.is_some() { run.all } else { run.last };
         for (bind, local) in [(collect, run.all), (last, run.last)] {
@@ -430,7 +533,7 @@ impl Emitter<'_> {
         }
         if let Some(value) = value {
             w.push(Instr::Load { local: result });
-            w.push(Instr::Store { local: value });
+            value.store(w);
         }
         w.push(Instr::Null {});
     }
@@ -459,64 +562,36 @@ impl Emitter<'_> {
     }
 }
 
-/// The locals of a loop: its items, their values, the last value, the position; and its step.
+/// The field of a task's result that says that the unit is to end.
+const ENDED: &str = "ended";
+
+/// The locals of a loop: its items, what is collected of all of them, the last value and what of
+/// it is collected, the position; and its step.
 #[derive(Clone, Copy)]
 struct Run {
     items: u8,
     all: u8,
     last: u8,
+    collected: Option<u8>,
     at: u8,
     number: u32,
 }
 
-/// Of several failures, the first in the order of the file is the one that counts.
-struct FirstFailure {
-    failure: u8,
-    seen: u8,
-}
-
-impl FirstFailure {
-    fn new(w: &mut Writer) -> FirstFailure {
-        let first = FirstFailure {
-            failure: w.local(),
-            seen: w.local(),
-        };
-        w.push(Instr::Null {});
-        w.push(Instr::Store {
-            local: first.failure,
-        });
-        w.push(Instr::False {});
-        w.push(Instr::Store { local: first.seen });
-        first
+impl Run {
+    /// Where the value of an iteration goes.
+    fn taken(self) -> Taken {
+        Taken {
+            value: self.last,
+            collected: self.collected,
+        }
     }
 
-    /// Stack: the failure, which is taken.
-    fn note(&self, w: &mut Writer) {
-        let (later, done) = (w.label(), w.label());
-        w.push(Instr::Load { local: self.seen });
-        w.push(Instr::JumpIf { to: w.to(later) });
-        w.push(Instr::Store {
-            local: self.failure,
-        });
-        w.push(Instr::True {});
-        w.push(Instr::Store { local: self.seen });
-        w.push(Instr::Jump { to: w.to(done) });
-        w.bind(later);
-        w.push(Instr::Pop {});
-        w.bind(done);
-    }
-
-    fn raise(self, w: &mut Writer, failed: Label) {
-        let none = w.label();
-        w.push(Instr::Load { local: self.seen });
-        w.push(Instr::JumpUnless { to: w.to(none) });
-        w.push(Instr::Load {
-            local: self.failure,
-        });
-        w.push(Instr::Jump { to: w.to(failed) });
-        w.bind(none);
-        w.free(self.failure);
-        w.free(self.seen);
+    /// An iteration has ended.
+    fn collect(self, w: &mut Writer) {
+        if let Some(local) = self.collected {
+            w.push(Instr::Load { local });
+            w.push(Instr::Append { list: self.all });
+        }
     }
 }
 

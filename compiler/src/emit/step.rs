@@ -5,10 +5,11 @@
 
 use super::Emitter;
 use super::action::Moment;
+use super::bind::may_say;
 use super::builder::{Label, Writer};
-use super::expr::{self, SCOPE, truth_of};
-use crate::ir::{Attempts, Bind, Growth, Guard, Literal, Node, OnFailure, Read, Step, Store};
-use rrc_vm::isa::{Builtin, Instr, Status};
+use super::expr::{self, DEPTH, SCOPE, truth_of};
+use crate::ir::{Attempts, Growth, Guard, Literal, Node, OnFailure, Step, Store};
+use rrc_vm::isa::{Builtin, Instr, Kind, Status};
 use rrc_vm::plan::{HostCall, HostKind};
 
 /// Where control goes when a list of steps does not come to its end. Both labels stand at the
@@ -21,6 +22,35 @@ pub struct Exits {
     pub ended: Label,
 }
 
+/// Where the value of a step goes.
+#[derive(Clone, Copy)]
+pub struct Taken {
+    /// The value, which a step that failed may have all the same.
+    pub value: u8,
+    /// The value if the step succeeded.
+    pub collected: Option<u8>,
+}
+
+impl Taken {
+    /// Stack: the value, which is taken.
+    pub fn store(self, w: &mut Writer) {
+        w.push(Instr::Store { local: self.value });
+        if let Some(collected) = self.collected {
+            w.push(Instr::Load { local: self.value });
+            w.push(Instr::Store { local: collected });
+        }
+    }
+}
+
+/// What the ways out of a try need to know.
+#[derive(Clone, Copy)]
+pub struct Try {
+    /// The local that counts the tries, and how many there may be; none if there is one only.
+    pub again: Option<(u8, u32)>,
+    /// The local for a reply that came, but did not hold what the step is for.
+    pub said: Option<u8>,
+}
+
 /// How the record of a step is opened.
 #[derive(Clone, Copy)]
 pub enum Opening {
@@ -31,34 +61,69 @@ pub enum Opening {
 }
 
 impl Emitter<'_> {
-    /// Steps one after the other; the value of the last that ran goes to the local `value`.
-    pub fn steps(&mut self, w: &mut Writer, steps: &[Step], value: Option<u8>, exits: Exits) {
-        for step in steps {
-            self.step(w, step, Opening::Step, value, exits);
+    /// Steps one after the other; the value of the last that has one is the value of all.
+    pub fn steps(&mut self, w: &mut Writer, steps: &[Step], value: Option<Taken>, exits: Exits) {
+        let stops = |step: &&Step| self.stops_plainly(step, Opening::Step);
+        if steps.iter().filter(stops).count() < 2 {
+            for step in steps {
+                self.step(w, step, Opening::Step, value, exits);
+            }
+            return;
         }
+        // Steps that end the list when they fail all do it in the same way, so they share it.
+        let (stop, done) = (w.label(), w.label());
+        for step in steps {
+            self.step_or(w, step, Opening::Step, value, exits, Some(stop));
+        }
+        w.push(Instr::Jump { to: w.to(done) });
+        w.bind(stop);
+        self.stop(w, exits);
+        w.bind(done);
     }
 
-    /// One step. Its value goes to the local `value`, if one is given; what is there stays when the
-    /// step does not run or fails.
+    /// Whether a failure of the step does nothing but end the list it stands in.
+    fn stops_plainly(&self, step: &Step, opening: Opening) -> bool {
+        let hooked = is_hooked(step, opening) && self.has_hook(Moment::Failed);
+        step.on_failure == OnFailure::Stop && !hooked
+    }
+
+    /// One step. Where its value goes, what is there stays when the step has none: it did not run,
+    /// or failed.
     pub fn step(
         &mut self,
         w: &mut Writer,
         step: &Step,
         opening: Opening,
-        value: Option<u8>,
+        value: Option<Taken>,
         exits: Exits,
     ) {
+        self.step_or(w, step, opening, value, exits, None);
+    }
+
+    /// The same; a failure that does nothing but end the list goes to `stop`, with the open step
+    /// and the failure on top.
+    fn step_or(
+        &mut self,
+        w: &mut Writer,
+        step: &Step,
+        opening: Opening,
+        value: Option<Taken>,
+        exits: Exits,
+        stop: Option<Label>,
+    ) {
+        if w.is_crowded() {
+            return self.step_apart(w, step, opening, value, exits);
+        }
         let number = match opening {
             Opening::Step => self.tables.step(&step.id, step.kind, step.span),
             Opening::Iteration { step, .. } => step,
         };
-        let (next, failed) = (w.label(), w.label());
-        // Output that turns out not to be JSON is output all the same.
-        let keeps = matches!(step.on_failure, OnFailure::Continue { keep_output: true });
-        let unread = (keeps && step.store == Store::Json).then(|| w.local());
-        if let Some(unread) = unread {
+        let stop = stop.filter(|_| self.stops_plainly(step, opening));
+        let (next, failed) = (w.label(), stop.unwrap_or_else(|| w.label()));
+        let said = may_say(step, value).then(|| w.local());
+        if let Some(said) = said {
             w.push(Instr::Null {});
-            w.push(Instr::Store { local: unread });
+            w.push(Instr::Store { local: said });
         }
         if let Some(guard) = &step.guard {
             self.guard(w, step, guard, number, opening, Skip { next, failed });
@@ -70,18 +135,23 @@ impl Emitter<'_> {
             w.push(Instr::JumpFailed { to: w.to(failed) });
             w.push(Instr::Pop {});
         }
-        let hooked = matches!(opening, Opening::Step) && !step.kind.is_hidden();
+        let hooked = is_hooked(step, opening);
         if hooked {
             self.hook(w, step, Moment::Before, None);
         }
         let degraded = w.label();
-        let places = Places { value, unread };
-        self.attempts(w, step, number, places, failed, degraded, exits);
+        let ways = Ways {
+            failed,
+            degraded,
+            exits,
+        };
+        self.attempts(w, step, number, value, said, ways);
         let mut ends = vec![(None, Status::Completed)];
         if step.store == Store::JsonOrDegrade && matches!(step.node, Node::Act(_)) {
             ends.push((Some(degraded), Status::Degraded));
         }
-        for (label, status) in ends {
+        let last = ends.len() - 1;
+        for (index, (label, status)) in ends.into_iter().enumerate() {
             if let Some(label) = label {
                 w.bind(label);
             }
@@ -91,21 +161,110 @@ impl Emitter<'_> {
             if hooked {
                 self.hook(w, step, Moment::After(status), None);
             }
-            w.push(Instr::Jump { to: w.to(next) });
+            if index < last || stop.is_none() {
+                w.push(Instr::Jump { to: w.to(next) });
+            }
         }
-        w.bind(failed);
-        if hooked && self.has_hook(Moment::Failed) {
-            let failure = w.local();
-            w.push(Instr::Store { local: failure });
-            self.hook(w, step, Moment::Failed, Some(failure));
-            w.push(Instr::Take { local: failure });
-            w.free(failure);
+        if stop.is_none() {
+            w.bind(failed);
+            if hooked && self.has_hook(Moment::Failed) {
+                let failure = w.local();
+                w.push(Instr::Store { local: failure });
+                self.hook(w, step, Moment::Failed, Some(failure));
+                w.push(Instr::Take { local: failure });
+                w.free(failure);
+            }
+            self.failure(w, step, value, said, next, exits);
         }
-        self.failure(w, step, unread, next, exits);
-        if let Some(unread) = unread {
-            w.free(unread);
+        if let Some(said) = said {
+            w.free(said);
         }
         w.bind(next);
+    }
+
+    /// Ends the open step with the failure on top, and the list with it.
+    fn stop(&mut self, w: &mut Writer, exits: Exits) {
+        let failure = w.local();
+        w.push(Instr::Store { local: failure });
+        w.push(Instr::Load { local: failure });
+        w.push(Instr::StepEnd {
+            status: Status::Failed as u8,
+        });
+        w.push(Instr::Take { local: failure });
+        w.push(Instr::Jump {
+            to: w.to(exits.failed),
+        });
+        w.free(failure);
+    }
+
+    /// The step as a function that is called, for want of locals. It takes the variables, the
+    /// depth, what was given so far and the number of the iteration; it returns how it ended, the
+    /// variables and what is given now.
+    fn step_apart(
+        &mut self,
+        w: &mut Writer,
+        step: &Step,
+        opening: Opening,
+        value: Option<Taken>,
+        exits: Exits,
+    ) {
+        const PARAMS: [Kind; 5] = [Kind::Map, Kind::Int, Kind::Data, Kind::Data, Kind::Int];
+        const RESULTS: [Kind; 4] = [Kind::Any, Kind::Map, Kind::Data, Kind::Data];
+        const TAKEN: Taken = Taken {
+            value: 2,
+            collected: Some(3),
+        };
+        let name = self.tables.text(&step.id);
+        let function = self.code.declare(name, &PARAMS, &RESULTS);
+        let mut inner = Writer::new(PARAMS.len() as u8);
+        let (failed, ended) = (inner.label(), inner.label());
+        let inner_opening = match opening {
+            Opening::Step => Opening::Step,
+            Opening::Iteration { step, .. } => Opening::Iteration { number: 4, step },
+        };
+        let inner_exits = Exits { failed, ended };
+        let taken = value.map(|_| TAKEN);
+        self.step(&mut inner, step, inner_opening, taken, inner_exits);
+        let leave = |w: &mut Writer| {
+            w.push(Instr::Take { local: SCOPE });
+            w.push(Instr::Load { local: 2 });
+            w.push(Instr::Load { local: 3 });
+            w.push(Instr::Return {});
+        };
+        inner.push(Instr::False {});
+        leave(&mut inner);
+        inner.bind(ended);
+        inner.push(Instr::True {});
+        leave(&mut inner);
+        inner.bind(failed);
+        leave(&mut inner);
+        self.finished.push((function, inner));
+
+        let given = [
+            value.map(|taken| taken.value),
+            value.and_then(|taken| taken.collected),
+        ];
+        w.push(Instr::Take { local: SCOPE });
+        w.push(Instr::Load { local: DEPTH });
+        for local in given {
+            w.push(local.map_or(Instr::Null {}, |local| Instr::Load { local }));
+        }
+        w.push(match opening {
+            Opening::Step => Instr::Int { value: 0 },
+            Opening::Iteration { number, .. } => Instr::Load { local: number },
+        });
+        w.push(Instr::Call { function });
+        for local in given.into_iter().rev() {
+            w.push(local.map_or(Instr::Pop {}, |local| Instr::Store { local }));
+        }
+        w.push(Instr::Store { local: SCOPE });
+        w.push(Instr::JumpFailed {
+            to: w.to(exits.failed),
+        });
+        w.push(Instr::TruthEmptiness {});
+        w.push(Instr::JumpIf {
+            to: w.to(exits.ended),
+        });
     }
 
     fn open(&mut self, w: &mut Writer, opening: Opening, number: u32) {
@@ -154,7 +313,8 @@ impl Emitter<'_> {
         &mut self,
         w: &mut Writer,
         step: &Step,
-        unread: Option<u8>,
+        value: Option<Taken>,
+        said: Option<u8>,
         next: Label,
         exits: Exits,
     ) {
@@ -163,120 +323,61 @@ impl Emitter<'_> {
             status: Status::Failed as u8,
         };
         match step.on_failure {
-            OnFailure::Stop => {
-                let failure = w.local();
-                w.push(Instr::Store { local: failure });
-                w.push(Instr::Load { local: failure });
-                w.push(end);
-                w.push(Instr::Take { local: failure });
-                w.push(Instr::Jump {
-                    to: w.to(exits.failed),
-                });
-                w.free(failure);
-            }
+            OnFailure::Stop => self.stop(w, exits),
             OnFailure::SkipRest => {
-                self.bind_failed(w, step, false, unread);
+                self.bind_failed(w, step, value, said);
                 w.push(end);
                 w.push(Instr::Jump {
                     to: w.to(exits.ended),
                 });
             }
-            OnFailure::Continue { keep_output } => {
-                self.bind_failed(w, step, keep_output, unread);
+            OnFailure::Continue { .. } => {
+                self.bind_failed(w, step, value, said);
                 w.push(end);
                 w.push(Instr::Jump { to: w.to(next) });
             }
         }
     }
 
-    /// What a failed step binds all the same: its exit code, what it wrote to stderr and, where
-    /// the recipe's rules say so, its output. Stack: the failure, before and after.
-    fn bind_failed(&mut self, w: &mut Writer, step: &Step, keep_output: bool, unread: Option<u8>) {
-        let wanted: Vec<&Bind> = step
-            .bind
-            .iter()
-            .filter(|bind| bind.read != Read::Value || keep_output)
-            .collect();
-        if wanted.is_empty() || !matches!(step.node, Node::Act(_)) {
-            return;
-        }
-        let failure = w.local();
-        w.push(Instr::Store { local: failure });
-        for bind in wanted {
-            let name = self.tables.text(&bind.name);
-            let field = self.tables.text(match bind.read {
-                Read::Value => "stdout",
-                Read::ExitCode => "exit_code",
-                Read::Stderr => "stderr",
-            });
-            // A failure before the process ran has none of them; then the variable stays unset.
-            let (none, found, done) = (w.label(), w.label(), w.label());
-            w.push(Instr::Load { local: failure });
-            w.push(Instr::FailureMap {});
-            w.push(Instr::FieldOrFail { name: field });
-            w.push(Instr::JumpFailed { to: w.to(none) });
-            w.bind(found);
-            if bind.read == Read::Value {
-                w.push(kept_form(step.store));
-                w.push(Instr::JumpFailed { to: w.to(none) });
-            }
-            let held = w.local();
-            w.push(Instr::Store { local: held });
-            w.push(Instr::Load { local: held });
-            w.push(Instr::SetVar { scope: SCOPE, name });
-            if bind.read == Read::Value {
-                w.push(Instr::Load { local: held });
-                w.push(Instr::StepOutput {});
-            }
-            w.free(held);
-            w.push(Instr::Jump { to: w.to(done) });
-            w.bind(none);
-            w.push(Instr::Pop {});
-            if let (Read::Value, Some(unread)) = (bind.read, unread) {
-                let absent = w.label();
-                w.push(Instr::Load { local: unread });
-                w.push(Instr::IsNull {});
-                w.push(Instr::JumpIf { to: w.to(absent) });
-                w.push(Instr::Load { local: unread });
-                w.push(Instr::Null {});
-                w.push(Instr::Store { local: unread });
-                w.push(Instr::Jump { to: w.to(found) });
-                w.bind(absent);
-            }
-            w.bind(done);
-        }
-        w.push(Instr::Take { local: failure });
-        w.free(failure);
-    }
-
     /// The node, again while it fails and tries are left. Stack before: the open step; after: the
     /// open step and what it ended with.
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "the ways out of a step are its arguments"
-    )]
     fn attempts(
         &mut self,
         w: &mut Writer,
         step: &Step,
         number: u32,
-        places: Places,
-        failed: Label,
-        degraded: Label,
-        exits: Exits,
+        value: Option<Taken>,
+        said: Option<u8>,
+        ways: Ways,
     ) {
+        let failed = ways.failed;
         if step.attempts.most <= 1 {
-            self.node(w, step, number, places, failed, degraded, exits);
+            self.node(w, step, number, value, Try { again: None, said }, ways);
             return;
         }
         let (again, wrong, done) = (w.label(), w.label(), w.label());
         let (tried, pause, failure) = (w.local(), w.local(), w.local());
+        let Attempts {
+            most,
+            first_pause_ms,
+            longest_pause_ms,
+            ..
+        } = step.attempts;
+        let first_pause = first_pause_ms.min(longest_pause_ms);
         w.push(Instr::Int { value: 1 });
         w.push(Instr::Store { local: tried });
-        self.int(w, step.attempts.first_pause_ms);
+        self.int(w, first_pause);
         w.push(Instr::Store { local: pause });
         w.bind(again);
-        self.node(w, step, number, places, wrong, degraded, exits);
+        let this = Try {
+            again: Some((tried, most)),
+            said,
+        };
+        let inner = Ways {
+            failed: wrong,
+            ..ways
+        };
+        self.node(w, step, number, value, this, inner);
         w.push(Instr::Jump { to: w.to(done) });
 
         w.bind(wrong);
@@ -284,11 +385,15 @@ impl Emitter<'_> {
         let (give_up, give_up_over) = (w.label(), w.label());
         self.is_final(w, failure, give_up, give_up_over);
         w.push(Instr::Load { local: tried });
-        self.int(w, u64::from(step.attempts.most));
+        self.int(w, u64::from(most));
         w.push(Instr::Less {});
         w.push(Instr::JumpUnless { to: w.to(give_up) });
+        if let Some(said) = said {
+            w.push(Instr::Null {});
+            w.push(Instr::Store { local: said });
+        }
         w.push(Instr::StepAttempt {});
-        if step.attempts.first_pause_ms > 0 {
+        if first_pause > 0 {
             w.push(Instr::Load { local: pause });
             self.sleep(w, number);
             w.push(Instr::JumpFailed { to: w.to(failed) });
@@ -376,185 +481,57 @@ impl Emitter<'_> {
 
     /// One try. Stack before: the open step; after, and at `degraded`: the open step and what it
     /// ended with; at `failed`: the open step and the failure.
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "the ways out of a step are its arguments"
-    )]
     fn node(
         &mut self,
         w: &mut Writer,
         step: &Step,
         number: u32,
-        places: Places,
-        failed: Label,
-        degraded: Label,
-        exits: Exits,
+        value: Option<Taken>,
+        this: Try,
+        ways: Ways,
     ) {
-        let value = places.value;
+        let Ways { failed, exits, .. } = ways;
         match &step.node {
             Node::Act(action) => {
                 self.action(w, action, step.deadline.as_ref(), number, failed);
-                self.bind(w, step, places, failed, degraded);
+                self.bind(w, step, value, this, ways);
             }
             Node::Seq(steps) => {
-                let (wrong, ended, done) = (w.label(), w.label(), w.label());
+                let (ended, done) = (w.label(), w.label());
+                if let Some(value) = value {
+                    w.push(Instr::Null {});
+                    value.store(w);
+                }
                 // Inside, the open step lies below; on the way out by `ended` it is closed first.
-                self.steps(
-                    w,
-                    steps,
-                    value,
-                    Exits {
-                        failed: wrong,
-                        ended,
-                    },
-                );
+                self.steps(w, steps, value, Exits { failed, ended });
                 w.push(Instr::Null {});
                 w.push(Instr::Jump { to: w.to(done) });
                 w.bind(ended);
-                w.push(Instr::Null {});
-                w.push(Instr::StepEnd {
-                    status: Status::Completed as u8,
-                });
-                w.push(Instr::Jump {
-                    to: w.to(exits.ended),
-                });
-                w.bind(wrong);
-                w.push(Instr::Jump { to: w.to(failed) });
+                self.end_early(w, exits);
                 w.bind(done);
             }
             Node::Each(each) => self.each(w, each, number, value, failed, exits),
             Node::While(body) => self.repeat(w, body, number, value, failed, exits),
-            Node::Par { branches, width } => self.par(w, branches, *width, failed),
+            Node::Par { branches, width } => self.par(w, branches, *width, failed, exits),
         }
     }
+}
 
-    /// Sets what a successful step sets. Stack: the reply, before and after.
-    fn bind(
-        &mut self,
-        w: &mut Writer,
-        step: &Step,
-        places: Places,
-        failed: Label,
-        degraded: Label,
-    ) {
-        let value = places.value;
-        let needs_value = value.is_some() || step.bind.iter().any(|b| b.read == Read::Value);
-        // JSON is asked for even if nobody binds it: not being JSON is then the step's failure.
-        let checks = matches!(step.store, Store::Json | Store::JsonOrDegrade);
-        if step.bind.is_empty() && !needs_value && !checks {
-            return;
-        }
-        let reply = w.local();
-        w.push(Instr::Store { local: reply });
-        for bind in step.bind.iter().filter(|bind| bind.read != Read::Value) {
-            let field = match bind.read {
-                Read::ExitCode => "exit_code",
-                _ => "stderr",
-            };
-            self.field(w, reply, field, failed);
-            w.push(Instr::SetVar {
-                scope: SCOPE,
-                name: self.tables.text(&bind.name),
-            });
-        }
-        if needs_value || checks {
-            self.field(w, reply, "stdout", failed);
-            match step.store {
-                Store::AsIs => self.bind_value(w, step, value),
-                Store::Exact => {
-                    w.push(Instr::Concat { parts: 1 });
-                    w.push(Instr::JumpFailed { to: w.to(failed) });
-                    self.bind_value(w, step, value);
-                }
-                Store::JsonOrText => {
-                    w.push(Instr::JsonOrText {});
-                    w.push(Instr::JumpFailed { to: w.to(failed) });
-                    self.bind_value(w, step, value);
-                }
-                Store::Json => {
-                    if let Some(unread) = places.unread {
-                        w.push(Instr::Store { local: unread });
-                        w.push(Instr::Load { local: unread });
-                    }
-                    w.push(Instr::ParseJson {});
-                    w.push(Instr::JumpFailed { to: w.to(failed) });
-                    self.bind_value(w, step, value);
-                }
-                Store::JsonOrDegrade => {
-                    let (text, done) = (w.label(), w.label());
-                    w.push(Instr::ParseJson {});
-                    w.push(Instr::JumpFailed { to: w.to(text) });
-                    self.bind_value(w, step, value);
-                    w.push(Instr::Jump { to: w.to(done) });
-                    w.bind(text);
-                    w.push(Instr::Pop {});
-                    self.field(w, reply, "stdout", failed);
-                    w.push(Instr::JsonOrText {});
-                    w.push(Instr::JumpFailed { to: w.to(failed) });
-                    self.bind_value(w, step, value);
-                    w.push(Instr::Load { local: reply });
-                    w.push(Instr::Jump { to: w.to(degraded) });
-                    w.bind(done);
-                }
-            }
-        }
-        w.push(Instr::Take { local: reply });
-        w.free(reply);
-    }
+/// Where control goes from a try.
+#[derive(Clone, Copy)]
+pub struct Ways {
+    pub failed: Label,
+    pub degraded: Label,
+    pub exits: Exits,
+}
 
-    fn field(&mut self, w: &mut Writer, local: u8, field: &str, failed: Label) {
-        w.push(Instr::Load { local });
-        w.push(Instr::FieldOrNull {
-            name: self.tables.text(field),
-        });
-        w.push(Instr::JumpFailed { to: w.to(failed) });
-    }
-
-    /// Stack: the value, which goes to its variables, its local and the record.
-    fn bind_value(&mut self, w: &mut Writer, step: &Step, value: Option<u8>) {
-        let names: Vec<u32> = step
-            .bind
-            .iter()
-            .filter(|bind| bind.read == Read::Value)
-            .map(|bind| self.tables.text(&bind.name))
-            .collect();
-        if names.is_empty() && value.is_none() {
-            w.push(Instr::Pop {});
-            return;
-        }
-        let held = value.unwrap_or_else(|| w.local());
-        w.push(Instr::Store { local: held });
-        for name in names {
-            w.push(Instr::Load { local: held });
-            w.push(Instr::SetVar { scope: SCOPE, name });
-        }
-        w.push(Instr::Load { local: held });
-        w.push(Instr::StepOutput {});
-        if value.is_none() {
-            w.free(held);
-        }
-    }
+/// Whether hooks run around a step: around those that the user wrote.
+fn is_hooked(step: &Step, opening: Opening) -> bool {
+    matches!(opening, Opening::Step) && !step.kind.is_hidden()
 }
 
 /// Where a guard goes when the step does not run.
 struct Skip {
     next: Label,
     failed: Label,
-}
-
-/// Locals that a step's output goes to, besides its variables.
-#[derive(Clone, Copy)]
-struct Places {
-    /// The value, for whoever collects it.
-    value: Option<u8>,
-    /// The output before it is read as JSON.
-    unread: Option<u8>,
-}
-
-/// How the output of a failed step is stored: as text, in the form the step would store text in.
-fn kept_form(store: Store) -> Instr {
-    match store {
-        Store::JsonOrText | Store::JsonOrDegrade => Instr::JsonOrText {},
-        Store::AsIs | Store::Exact | Store::Json => Instr::Concat { parts: 1 },
-    }
 }

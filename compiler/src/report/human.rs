@@ -68,7 +68,13 @@ fn write_one(
             other.abs_diff(line) <= FAR && source.line(other).len() <= LONG_LINE
         }
     });
-    if source.line(line).len() <= LONG_LINE {
+    if source.text.is_empty() {
+        // There is no line to draw: the finding is about the file.
+        writeln!(out, "   ──[ {} ]", link(sources, finding.span))?;
+        for label in &drawn {
+            tell(label.span, &label.message, sources, &paint, out)?;
+        }
+    } else if source.line(line).len() <= LONG_LINE {
         let mut labels = vec![(first_line(finding.span, sources), "here", true)];
         for label in &drawn {
             labels.push((

@@ -1,0 +1,103 @@
+//! Recipes of any size, as people write them: comments, quotes, blocks, conditions, holes.
+#![allow(dead_code, reason = "each bench uses its own part")]
+
+use rrc_compiler::source::Sources;
+use rrc_compiler::world::Texts;
+use rrc_compiler::{Checked, Options, build, check};
+use rrc_vm::plan::Plan;
+use std::fmt::Write;
+
+/// How one dialect writes a step; `N` stands for its number, `P` for that of the step before.
+const AMPLIFIER: &str = "  # What step N is for, in a sentence.
+  - id: step-N
+    type: bash
+    command: |
+      set -euo pipefail
+      echo \"step N of {{project}}\" '{{user.name}}' >> log.txt
+      grep -c -- {{pattern}} \"$HOME/log\" || true
+    condition: \"{{outP}} != 'stop' and {{user.level}} >= 2\"
+    output: outN
+    timeout: 30
+    on_error: continue
+";
+
+const AMPLIHACK: &str = "  # What step N is for, in a sentence.
+  - id: step-N
+    command: |
+      set -euo pipefail
+      echo \"step N of {{project}}\" '{{user.name}}' >> log.txt
+      grep -c -- {{pattern}} \"$HOME/log\" || true
+    condition: \"outP != 'stop' and user.level >= 2\"
+    output: outN
+    working_dir: \".\"
+    parse_json: false
+";
+
+const SHORT: &str =
+    "  - {id: sN, type: bash, command: 'true {{user.name}}', condition: '{{outP}} != 1'}\n";
+
+pub const DIALECTS: [(&str, &str); 2] = [("amplifier", AMPLIFIER), ("amplihack", AMPLIHACK)];
+
+fn header() -> String {
+    String::from(
+        "name: generated\ndescription: made for measuring\nversion: \"1.0.0\"\ncontext:\n  \
+         project: p\n  pattern: \"a.*b\"\n  out0: go\n  user: {name: ada, level: 3}\nsteps:\n",
+    )
+}
+
+fn add(text: &mut String, step: &str, number: usize) {
+    let before = number - 1;
+    let step = step.replace('N', &number.to_string());
+    text.push_str(&step.replace('P', &before.to_string()));
+}
+
+/// A recipe just below the largest size that is read.
+pub fn largest(step: &str) -> String {
+    let mut text = header();
+    for number in 1.. {
+        if text.len() + step.len() + 64 > 1_000_000 {
+            break;
+        }
+        add(&mut text, step, number);
+    }
+    text
+}
+
+/// A recipe of so many steps.
+pub fn steps(count: usize) -> String {
+    let mut text = header();
+    let mut defined = String::new();
+    (1..=count)
+        .for_each(|number| writeln!(defined, "  out{number}: 0").expect("a string takes all"));
+    text = text.replace("steps:\n", &format!("{defined}steps:\n"));
+    (1..=count).for_each(|number| add(&mut text, SHORT, number));
+    text
+}
+
+pub fn checked(text: &str, sources: &mut Sources) -> Checked {
+    check(
+        &Texts::one("a.yaml", text),
+        "a.yaml",
+        Options::default(),
+        sources,
+    )
+}
+
+/// The plan of a recipe that has one.
+pub fn plan(text: &str) -> Plan {
+    let mut sources = Sources::default();
+    let checked = checked(text, &mut sources);
+    let plan = build(&checked, &sources, |_| [0; 32]);
+    plan.unwrap_or_else(|| panic!("{:#?}", checked.report.findings.first()))
+}
+
+/// The shortest of several runs, in seconds: what the work costs when nobody disturbs it.
+pub fn shortest(times: usize, mut work: impl FnMut()) -> f64 {
+    (0..times)
+        .map(|_| {
+            let start = std::time::Instant::now();
+            work();
+            start.elapsed().as_secs_f64()
+        })
+        .fold(f64::INFINITY, f64::min)
+}

@@ -1,0 +1,268 @@
+//! What a program would do, as far as that is known before it runs.
+//!
+//! Follows the steps in their order with the values that are given. What a step would set is
+//! unknown from there on; a condition is decided only if everything it reads is known.
+
+use crate::emit;
+use crate::ir::visit;
+use crate::ir::{
+    Action, Call, Expr, ExprKind, Guard, Node, Program, Script, ScriptPart, Step, Text,
+};
+use rrc_vm::machine::{Machine, Poll};
+use rrc_vm::plan::StepKind;
+use rrc_vm::policy;
+use rrc_vm::text::render;
+use rrc_vm::value::{Map, Value};
+use rrc_vm::verify::verify;
+use std::rc::Rc;
+
+/// One step of a sketch.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    pub id: String,
+    pub kind: StepKind,
+    /// Its condition is false for the values that are given.
+    pub skipped: bool,
+    /// What it would run or ask, with the values that are known.
+    pub text: Option<String>,
+    /// What scripts would find in their environment for it: known values, or none.
+    pub values: Vec<(String, Option<String>)>,
+    pub steps: Vec<Planned>,
+}
+
+/// How deep recipes are followed: a recipe that calls itself has no end of its own.
+const DEEPEST: usize = 20;
+
+pub fn sketch(program: &Program, variables: &Map) -> Vec<Planned> {
+    let mut sketch = Sketch {
+        program,
+        unit: 0,
+        known: variables.clone(),
+        depth: 0,
+    };
+    program
+        .units
+        .first()
+        .map_or_else(Vec::new, |unit| sketch.steps(&unit.steps))
+}
+
+struct Sketch<'a> {
+    program: &'a Program,
+    unit: usize,
+    /// Variables whose values are certain here.
+    known: Map,
+    depth: usize,
+}
+
+impl Sketch<'_> {
+    fn steps(&mut self, steps: &[Step]) -> Vec<Planned> {
+        let mut all = Vec::new();
+        for step in steps {
+            let planned = self.step(step);
+            // What only holds steps together is not a step of the user's.
+            match step.kind.is_hidden() {
+                true => all.extend(planned.steps),
+                false => all.push(planned),
+            }
+        }
+        all
+    }
+
+    fn step(&mut self, step: &Step) -> Planned {
+        let mut planned = Planned {
+            id: step.id.clone(),
+            kind: step.kind,
+            skipped: step
+                .guard
+                .as_ref()
+                .is_some_and(|guard| self.decide(guard) == Some(false)),
+            text: None,
+            values: Vec::new(),
+            steps: Vec::new(),
+        };
+        if planned.skipped {
+            return planned;
+        }
+        match &step.node {
+            Node::Act(action) => self.action(action, &mut planned),
+            Node::Seq(steps) => planned.steps = self.steps(steps),
+            Node::Par { branches, .. } => planned.steps = self.steps(branches),
+            Node::Each(each) => {
+                self.known.shift_remove(each.item.name.as_str());
+                let body = self.step(&each.body);
+                (planned.text, planned.values) = (body.text, body.values);
+                planned.steps = body.steps;
+                each.collect
+                    .iter()
+                    .chain(&each.last)
+                    .for_each(|bind| self.forget(&bind.name));
+            }
+            Node::While(body) => {
+                body.update
+                    .iter()
+                    .for_each(|(bind, _)| self.forget(&bind.name));
+                let inner = self.step(&body.body);
+                (planned.text, planned.values) = (inner.text, inner.values);
+                planned.steps = inner.steps;
+                body.collect.iter().for_each(|bind| self.forget(&bind.name));
+            }
+        }
+        step.bind.iter().for_each(|bind| self.forget(&bind.name));
+        planned
+    }
+
+    fn forget(&mut self, name: &str) {
+        self.known.shift_remove(name);
+    }
+
+    fn action(&mut self, action: &Action, planned: &mut Planned) {
+        match action {
+            Action::Exec(exec) => {
+                planned.text = Some(self.source(&exec.script));
+                for var in &exec.script.vars {
+                    let value = self
+                        .value(&var.value)
+                        .map(|value| render(&value).to_string());
+                    planned.values.push((var.name.clone(), value));
+                }
+            }
+            Action::Agent(agent) => planned.text = Some(self.text(&agent.prompt)),
+            Action::Approve(approve) => planned.text = Some(self.text(&approve.prompt)),
+            Action::Call(call) => {
+                planned.text = Some(self.text(&call.recipe));
+                planned.steps = self.call(call);
+            }
+            Action::Validate { .. } | Action::Sleep { .. } => {}
+        }
+    }
+
+    fn call(&mut self, call: &Call) -> Vec<Planned> {
+        let Some(target) = call.target.filter(|_| self.depth < DEEPEST) else {
+            return Vec::new();
+        };
+        let unit = &self.program.units[target];
+        let mut known = Map::default();
+        for input in &unit.inputs {
+            known.insert(Rc::from(input.name.as_str()), value_of(&input.default));
+        }
+        if call.inherits {
+            known.extend(self.known.clone());
+        }
+        for (name, expr) in &call.context {
+            match self.value(expr) {
+                Some(value) => known.insert(Rc::from(name.as_str()), value),
+                None => known.shift_remove(name.as_str()),
+            };
+        }
+        let mut inner = Sketch {
+            program: self.program,
+            unit: target,
+            known,
+            depth: self.depth + 1,
+        };
+        let steps = inner.steps(&unit.steps);
+        if call.spreads {
+            // What the recipe certainly leaves is known; what it may have set is not.
+            self.known = inner.known;
+        }
+        steps
+    }
+
+    /// Whether a condition holds, if that is certain.
+    fn decide(&self, guard: &Guard) -> Option<bool> {
+        let value = self.value(&guard.expr)?;
+        Some(match guard.truth {
+            crate::ir::Truth::Words => policy::truth_words(&value),
+            crate::ir::Truth::Emptiness => policy::truth_emptiness(&value),
+            crate::ir::Truth::Flags => policy::truth_flags(&value),
+        })
+    }
+
+    /// The value of an expression, if everything it reads is known.
+    fn value(&self, expr: &Expr) -> Option<Value> {
+        let mut certain = true;
+        visit::walk(expr, &mut |expr| {
+            if let ExprKind::Var { name, .. } = &expr.kind {
+                certain &= self.known.contains_key(name.as_str());
+            }
+        });
+        if !certain {
+            return None;
+        }
+        let unit = self.program.units.get(self.unit)?.clone();
+        let plan = verify(emit::emit_expression(unit, expr)).ok()?;
+        let limits = plan.plan().limits;
+        let mut machine = Machine::new(plan, self.known.clone(), limits);
+        loop {
+            match machine.poll() {
+                Poll::Done(finished) => {
+                    return finished.outcome.ok().filter(|value| !value.failed());
+                }
+                Poll::Idle => return None,
+                _ => {}
+            }
+        }
+    }
+
+    /// Text with the values that are known in it, and the names of the others.
+    fn text(&self, text: &Text) -> String {
+        let mut written = String::new();
+        for part in &text.parts {
+            match part {
+                crate::ir::Part::Literal(literal) => written.push_str(literal),
+                crate::ir::Part::Value { expr, .. } => written.push_str(&self.shown(expr)),
+            }
+        }
+        written
+    }
+
+    fn source(&self, script: &Script) -> String {
+        let mut written = String::new();
+        for part in &script.parts {
+            match part {
+                ScriptPart::Source(source) => written.push_str(source),
+                ScriptPart::Paste(expr) | ScriptPart::Words(expr) => {
+                    written.push_str(&self.shown(expr));
+                }
+                ScriptPart::Delimiter { base, .. } => written.push_str(base),
+            }
+        }
+        written
+    }
+
+    fn shown(&self, expr: &Expr) -> String {
+        match self.value(expr) {
+            Some(value) => render(&value).to_string(),
+            None => format!("<{}>", name_of(expr)),
+        }
+    }
+}
+
+/// What to call a value that is not known.
+fn name_of(expr: &Expr) -> String {
+    match &expr.kind {
+        ExprKind::Var { name, .. } => name.clone(),
+        ExprKind::Field { of, name, .. } => format!("{}.{name}", name_of(of)),
+        ExprKind::Index { of, .. } => format!("{}[…]", name_of(of)),
+        _ => "…".to_string(),
+    }
+}
+
+/// A literal as the machine would have it.
+pub fn value_of(literal: &crate::ir::Literal) -> Value {
+    use crate::ir::Literal;
+    match literal {
+        Literal::Null => Value::Null,
+        Literal::Bool(value) => Value::Bool(*value),
+        Literal::Int(value) => Value::Int(*value),
+        Literal::Float(value) => Value::Float(*value),
+        Literal::Text(text) => Value::text(text.as_str()),
+        Literal::List(items) => Value::list(items.iter().map(value_of).collect()),
+        Literal::Map(fields) => Value::map(
+            fields
+                .iter()
+                .map(|(name, value)| (Rc::from(name.as_str()), value_of(value)))
+                .collect(),
+        ),
+    }
+}

@@ -1,0 +1,77 @@
+//! `--audit-dir`: a line of JSON per step, written as the steps end.
+
+use crate::results::Clock;
+use rrc_runtime::event::{Event, RecordId, What};
+use rrc_vm::isa::Status;
+use rrc_vm::text::render;
+use rrc_vm::value::Value;
+use serde_json::json;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+
+pub struct Audit {
+    file: File,
+    /// When each open step started.
+    open: HashMap<RecordId, u64>,
+}
+
+impl Audit {
+    /// A new file named after the recipe and the time; the directory is made.
+    pub fn create(directory: &Path, recipe: &str, clock: &Clock) -> io::Result<Audit> {
+        std::fs::create_dir_all(directory)?;
+        let safe = |c: char| {
+            if c.is_alphanumeric() || "-_.".contains(c) {
+                c
+            } else {
+                '_'
+            }
+        };
+        let recipe: String = recipe.chars().map(safe).collect();
+        let time = clock.timestamp(0).replace([':', '.'], "-");
+        let file = File::create(directory.join(format!("{recipe}_{time}.jsonl")))?;
+        Ok(Audit {
+            file,
+            open: HashMap::new(),
+        })
+    }
+
+    pub fn see(&mut self, event: &Event) -> io::Result<()> {
+        let Some(step) = &event.step else {
+            return Ok(());
+        };
+        let (status, error, length) = match (&event.what, step.record) {
+            (What::StepStart | What::Iteration { .. }, Some(record)) => {
+                self.open.insert(record, event.at_ms);
+                return Ok(());
+            }
+            (
+                What::StepEnd {
+                    status,
+                    result,
+                    output,
+                },
+                _,
+            ) => {
+                let error = match result {
+                    Value::Failure(failure) => Some(failure.message.to_string()),
+                    _ => None,
+                };
+                (*status, error, render(output).len())
+            }
+            (What::StepSkip, _) => (Status::Skipped, None, 0),
+            _ => return Ok(()),
+        };
+        let opened = step.record.and_then(|record| self.open.remove(&record));
+        let started = opened.unwrap_or(event.at_ms);
+        let line = json!({
+            "step_id": step.id,
+            "status": status.word(),
+            "duration_ms": event.at_ms.saturating_sub(started),
+            "error": error,
+            "output_len": length,
+        });
+        writeln!(self.file, "{line}")
+    }
+}

@@ -1,0 +1,171 @@
+//! `rrc run --dry-run` and `--explain`: what would run, without running it.
+
+use crate::Streams;
+use crate::cli::RunFormat;
+use crate::results::Clock;
+use rrc_compiler::ir::{Node, Program, Step};
+use rrc_compiler::sketch::{Planned, sketch};
+use rrc_compiler::source::Sources;
+use rrc_vm::convert::to_json;
+use rrc_vm::value::Map;
+use rrc_vm::value::Value;
+use serde_json::{Value as Json, json};
+use std::io;
+
+/// Prints every step with the text it would run. Spawns nothing.
+pub fn dry_run(
+    program: &Program,
+    variables: &Map,
+    format: RunFormat,
+    clock: &Clock,
+    streams: &mut Streams<'_>,
+) -> io::Result<()> {
+    let planned = sketch(program, variables);
+    let root = program.units.first();
+    match format {
+        RunFormat::Text => {
+            for step in &planned {
+                show(step, 0, streams)?;
+            }
+            Ok(())
+        }
+        RunFormat::Json | RunFormat::Events => {
+            let report = json!({
+                "recipe_name": root.map(|unit| unit.name.as_str()),
+                "dialect": root.map(|unit| unit.dialect),
+                "status": "planned",
+                "success": true,
+                "run_id": clock.run_id(),
+                "error": null,
+                "step_results": planned.iter().map(object).collect::<Vec<Json>>(),
+                "context": to_json(&Value::map(variables.clone())),
+                "duration_ms": 0,
+            });
+            writeln!(streams.out, "{report}")
+        }
+    }
+}
+
+fn status(step: &Planned) -> &'static str {
+    if step.skipped { "skipped" } else { "planned" }
+}
+
+fn object(step: &Planned) -> Json {
+    json!({
+        "step_id": step.id,
+        "status": status(step),
+        "output": null,
+        "error": null,
+        "exit_code": null,
+        "attempts": 0,
+        "duration_ms": 0,
+        "stdout_truncated": false,
+        "stderr_truncated": false,
+        "step_results": step.steps.iter().map(object).collect::<Vec<Json>>(),
+    })
+}
+
+fn show(step: &Planned, depth: usize, streams: &mut Streams<'_>) -> io::Result<()> {
+    let indent = "  ".repeat(depth);
+    writeln!(
+        streams.out,
+        "{indent}{} {} ({})",
+        status(step),
+        step.id,
+        step.kind.word()
+    )?;
+    for line in step.text.iter().flat_map(|text| text.trim_end().lines()) {
+        writeln!(streams.out, "{indent}  | {line}")?;
+    }
+    for (name, value) in &step.values {
+        match value {
+            Some(value) => writeln!(streams.out, "{indent}  {name} = {value:?}")?,
+            None => writeln!(streams.out, "{indent}  {name} is known only when it runs")?,
+        }
+    }
+    for inner in &step.steps {
+        show(inner, depth + 1, streams)?;
+    }
+    Ok(())
+}
+
+/// Prints the steps of a recipe with what decides about them.
+pub fn explain(program: &Program, sources: &Sources, streams: &mut Streams<'_>) -> io::Result<()> {
+    let Some(root) = program.units.first() else {
+        return Ok(());
+    };
+    writeln!(streams.out, "{} ({})", root.name, root.dialect)?;
+    for input in &root.inputs {
+        let value = rrc_compiler::sketch::value_of(&input.default);
+        writeln!(
+            streams.out,
+            "  {} = {}",
+            input.name,
+            rrc_vm::text::json_text(&value)
+        )?;
+    }
+    let mut number = 0;
+    for step in &root.steps {
+        explain_step(step, 1, &mut number, sources, streams)?;
+    }
+    Ok(())
+}
+
+fn explain_step(
+    step: &Step,
+    depth: usize,
+    number: &mut usize,
+    sources: &Sources,
+    streams: &mut Streams<'_>,
+) -> io::Result<()> {
+    let mut inner: Vec<&Step> = Vec::new();
+    let mut about = String::new();
+    match &step.node {
+        Node::Seq(steps)
+        | Node::Par {
+            branches: steps, ..
+        } => inner.extend(steps),
+        Node::Each(each) => {
+            about.push_str(&format!(" for each {}", sources.text(each.over.span)));
+            if let Node::Seq(steps) = &each.body.node {
+                inner.extend(steps);
+            }
+        }
+        Node::While(body) => {
+            about.push_str(&format!(
+                " while {}",
+                sources.text(body.condition.expr.span)
+            ));
+            if let Node::Seq(steps) = &body.body.node {
+                inner.extend(steps);
+            }
+        }
+        Node::Act(_) => {}
+    }
+    if !step.kind.is_hidden() {
+        *number += 1;
+        let indent = "  ".repeat(depth);
+        write!(
+            streams.out,
+            "{indent}{number}. [{}] {}{about}",
+            step.kind.word(),
+            step.id
+        )?;
+        if let Some(guard) = &step.guard {
+            write!(streams.out, " if {}", sources.text(guard.expr.span))?;
+        }
+        for bind in &step.bind {
+            write!(streams.out, " → {}", bind.name)?;
+        }
+        writeln!(streams.out)?;
+    }
+    let depth = if step.kind.is_hidden() {
+        depth
+    } else {
+        depth + 1
+    };
+    for step in inner {
+        explain_step(step, depth, number, sources, streams)?;
+    }
+    Ok(())
+}

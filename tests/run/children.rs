@@ -1,0 +1,278 @@
+//! Deadlines, signals, and that nothing outlives a run.
+
+use crate::binary::{Folder, Running, eventually, fixture, processes_with};
+use crate::{amplifier, report, step, text_of};
+use std::time::{Duration, Instant};
+
+const SOON: Duration = Duration::from_secs(20);
+
+fn hostile(name: &str) -> String {
+    fixture("hostile").join(name).display().to_string()
+}
+
+/// Waits for a file that a script writes when it is ready, and gives the number in it.
+fn ready(folder: &Folder, name: &str) -> u32 {
+    let number = || {
+        std::fs::read_to_string(folder.file(name))
+            .ok()?
+            .trim()
+            .parse()
+            .ok()
+    };
+    assert!(
+        eventually(SOON, || number().is_some()),
+        "{name} was not written"
+    );
+    number().expect("it was there a moment ago")
+}
+
+fn alive(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit(')').next().unwrap_or("").trim().chars().next();
+    state.is_some_and(|state| state != 'Z')
+}
+
+#[track_caller]
+fn all_gone(mark: &str) {
+    let gone = eventually(Duration::from_secs(2), || processes_with(mark).is_empty());
+    assert!(gone, "left behind: {:?}", processes_with(mark));
+}
+
+#[test]
+fn a_deadline_ends_the_step_and_keeps_what_it_said() {
+    let recipe = amplifier(
+        "- {id: slow, type: bash, timeout: 0.3, output: said, on_error: continue, \
+         command: 'echo partial; echo oops >&2; sleep 100'}\n\
+         - {id: after, type: bash, command: 'echo [{{said}}]', output: seen}\n",
+    );
+    let started = Instant::now();
+    let all = report(&recipe, &[], 0);
+    assert!(started.elapsed() < SOON);
+    let slow = step(&all, "slow");
+    assert_eq!(slow["status"], "failed");
+    assert!(
+        slow["error"]
+            .as_str()
+            .unwrap()
+            .contains("longer than allowed"),
+        "{slow}"
+    );
+    assert_eq!(all["context"]["said"], "partial\n");
+    assert_eq!(all["context"]["seen"], "[partial\n]\n");
+    let folder = Folder::with("a.yaml", recipe.replace("on_error: continue, ", ""));
+    let said = folder.rrc(&["run", "a.yaml"]).go().exits(1);
+    let text = text_of(&said);
+    assert!(
+        text.contains("partial") && text.contains("oops") && text.contains("slow"),
+        "{text}"
+    );
+}
+
+#[test]
+fn success_after_our_signal_is_a_deadline_all_the_same() {
+    let folder = Folder::new();
+    let script = hostile("polite.sh");
+    let recipe = amplifier(&format!(
+        "- {{id: a, type: bash, timeout: 0.5, output: said, on_error: continue, command: '{script} pid'}}\n"
+    ));
+    folder.write("a.yaml", recipe);
+    let all = crate::run(&folder, &[], 0);
+    assert_eq!(step(&all, "a")["status"], "failed");
+    let said = all["context"]["said"].as_str().unwrap();
+    assert!(
+        said.contains("before") && said.contains("cleaned up"),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn the_whole_run_has_a_deadline_as_well() {
+    let recipe = amplifier(
+        "- {id: a, type: bash, command: 'sleep 100'}\n- {id: b, type: bash, command: touch b}\n",
+    );
+    let folder = Folder::with("a.yaml", recipe);
+    let all = crate::run(&folder, &["--timeout", "0.3"], 1);
+    assert_eq!(all["status"], "failed");
+    assert!(
+        all["error"]
+            .as_str()
+            .unwrap()
+            .contains("longer than allowed"),
+        "{all}"
+    );
+    assert!(!folder.has("b"));
+}
+
+/// A run of a script that tells its number.
+fn started(folder: &Folder, script: &str, format: &str) -> (Running, u32) {
+    let command = format!("{} pid", hostile(script));
+    let steps = format!(
+        "- {{id: a, type: bash, command: '{command}', on_error: continue}}\n\
+         - {{id: b, type: bash, command: touch b}}\n"
+    );
+    folder.write("a.yaml", amplifier(&steps));
+    let running = folder
+        .rrc(&["run", "a.yaml", "--output-format", format])
+        .start();
+    let pid = ready(folder, "pid");
+    (running, pid)
+}
+
+#[test]
+fn a_signal_ends_the_run_and_its_children() {
+    for (signal, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
+        let folder = Folder::new();
+        let (running, pid) = started(&folder, "polite.sh", "json");
+        let asked = Instant::now();
+        running.signal(signal);
+        let said = running.end().exits(code);
+        assert!(
+            asked.elapsed() < Duration::from_secs(4),
+            "{:?}",
+            asked.elapsed()
+        );
+        assert!(!alive(pid));
+        let all = said.json();
+        assert_eq!(all["status"], "cancelled", "{all}");
+        assert_eq!(all["success"], false);
+        assert!(!folder.has("b"), "nothing starts after a signal");
+    }
+}
+
+#[test]
+fn a_second_signal_does_not_wait_for_the_stubborn() {
+    let folder = Folder::new();
+    let (running, pid) = started(&folder, "stubborn.sh", "text");
+    running.signal("INT");
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(alive(pid), "it is given time to end");
+    let asked = Instant::now();
+    running.signal("INT");
+    running.end().exits(130);
+    assert!(
+        asked.elapsed() < Duration::from_secs(3),
+        "{:?}",
+        asked.elapsed()
+    );
+    assert!(!alive(pid));
+}
+
+#[test]
+fn the_stubborn_are_ended_after_their_time() {
+    let folder = Folder::new();
+    let (running, pid) = started(&folder, "stubborn.sh", "text");
+    let asked = Instant::now();
+    running.signal("TERM");
+    running.end().exits(143);
+    assert!(
+        asked.elapsed() < Duration::from_secs(10),
+        "{:?}",
+        asked.elapsed()
+    );
+    assert!(!alive(pid));
+}
+
+#[test]
+fn an_interrupted_run_tells_its_events_to_the_end() {
+    let folder = Folder::new();
+    let (running, _) = started(&folder, "polite.sh", "events");
+    running.signal("INT");
+    let said = running.end().exits(130);
+    let lines = said.lines();
+    crate::events::lawful(&lines);
+    assert_eq!(lines.last().unwrap()["status"], "cancelled");
+}
+
+#[test]
+fn what_a_step_leaves_behind_is_gone_after_the_run() {
+    let folder = Folder::new();
+    let mark = format!("leftmark{}a", std::process::id());
+    let command = format!("{} {mark}", hostile("leaves_behind.sh"));
+    let steps = format!(
+        "- {{id: a, type: bash, command: '{command}', output: said}}\n\
+         - {{id: b, type: bash, command: 'sleep 100 & echo {mark}'}}\n"
+    );
+    folder.write("a.yaml", amplifier(&steps));
+    let begun = Instant::now();
+    let all = crate::run(&folder, &[], 0);
+    assert!(begun.elapsed() < SOON, "nobody waits for what was left");
+    assert_eq!(all["context"]["said"], "left\n");
+    all_gone(&mark);
+}
+
+#[test]
+fn what_escaped_is_gone_after_a_deadline_and_after_a_signal() {
+    for signal in [None, Some("INT")] {
+        let folder = Folder::new();
+        let mark = format!(
+            "leftmark{}{}",
+            std::process::id(),
+            signal.unwrap_or("deadline")
+        );
+        let command = format!(
+            "{} {mark}; echo $$ > pid; sleep 100",
+            hostile("leaves_behind.sh")
+        );
+        let timeout = if signal.is_some() { 100 } else { 1 };
+        let steps = format!("- {{id: a, type: bash, timeout: {timeout}, command: '{command}'}}\n");
+        folder.write("a.yaml", amplifier(&steps));
+        let running = folder.rrc(&["run", "a.yaml"]).start();
+        ready(&folder, "pid");
+        if let Some(signal) = signal {
+            assert!(processes_with(&mark).len() > 3, "there is something to end");
+            running.signal(signal);
+        }
+        running.end().exits(if signal.is_some() { 130 } else { 1 });
+        all_gone(&mark);
+    }
+}
+
+#[test]
+fn killing_rrc_leaves_nothing() {
+    let folder = Folder::new();
+    let mark = format!("leftmark{}kill", std::process::id());
+    let command = format!(
+        "{} {mark}; echo $$ > pid; sleep 100; : {mark}",
+        hostile("leaves_behind.sh")
+    );
+    let steps = format!("- {{id: a, type: bash, command: '{command}'}}\n");
+    folder.write("a.yaml", amplifier(&steps));
+    let running = folder.rrc(&["run", "a.yaml"]).start();
+    let pid = ready(&folder, "pid");
+    running.signal("KILL");
+    let said = running.end();
+    assert_eq!(said.signal, Some(9));
+    let gone = eventually(Duration::from_secs(8), || {
+        processes_with(&mark).is_empty() && !alive(pid)
+    });
+    assert!(gone, "left behind: {:?}", processes_with(&mark));
+}
+
+#[test]
+fn children_have_no_terminal_and_none_of_our_descriptors() {
+    let list = "cat; ls /proc/self/fd | tr \"\\n\" \" \"";
+    let steps = format!("- {{id: a, type: bash, command: '{list}', output: said}}\n");
+    let folder = Folder::with("a.yaml", amplifier(&steps));
+    let all = crate::run(&folder, &[], 0);
+    // Whoever runs the tests may have left some open for everybody.
+    let without = folder.sh(list).go().exits(0);
+    assert_eq!(all["context"]["said"], without.out);
+}
+
+#[test]
+fn no_temporary_file_is_left() {
+    let folder = Folder::new();
+    let temporary = folder.file("tmp");
+    std::fs::create_dir(&temporary).unwrap();
+    let big = "x".repeat(300_000);
+    let steps = "- {id: a, type: bash, command: 'echo {{v}} | wc -c', output: n}\n";
+    let recipe = format!("context: {{v: {big}}}\n{}", amplifier(steps));
+    folder.write("a.yaml", recipe);
+    let rrc = folder.rrc(&["run", "a.yaml", "--output-format", "json"]);
+    let said = rrc.env("TMPDIR", temporary.to_str().unwrap()).go().exits(0);
+    assert_eq!(
+        said.json()["context"]["n"].as_str().unwrap().trim(),
+        "300001"
+    );
+    assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0);
+}

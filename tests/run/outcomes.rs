@@ -1,0 +1,267 @@
+//! How steps and runs end: exit codes, `on_error`, retries, JSON.
+
+use crate::binary::Folder;
+use crate::{amplifier, report, run, step};
+use std::time::{Duration, Instant};
+
+#[test]
+fn exit_codes_as_shells_count_them() {
+    let commands = [
+        ("zero", "exit 0", 0),
+        ("one", "exit 1", 1),
+        ("many", "exit 42", 42),
+        ("most", "exit 255", 255),
+        ("denied", "/etc/passwd", 126),
+        ("missing", "no-such-program-anywhere", 127),
+        ("killed", "kill -9 $$", 137),
+        ("ended", "kill -TERM $$", 143),
+        ("syntax", "if", 2),
+        ("unset", "set -u; echo $nothing_has_this_name", 127),
+        ("pipe", "set -o pipefail; false | true", 1),
+    ];
+    let steps: String = commands
+        .iter()
+        .map(|(id, command, _)| {
+            format!("- {{id: {id}, type: bash, command: '{command}', on_error: continue, output_exit_code: {id}_code}}\n")
+        })
+        .collect();
+    let all = report(&amplifier(&steps), &[], 0);
+    assert_eq!(
+        all["status"], "completed",
+        "only failures that were continued"
+    );
+    for (id, _, code) in commands {
+        let ended = step(&all, id);
+        // bash itself decides what an unset variable is worth: 1 or 127.
+        let expected = if id == "unset" {
+            ended["exit_code"].as_i64().unwrap()
+        } else {
+            code
+        };
+        assert_eq!(ended["exit_code"], expected, "{id}: {ended}");
+        assert_eq!(all["context"][format!("{id}_code")], expected, "{id}");
+        assert_eq!(
+            ended["status"],
+            if code == 0 { "completed" } else { "failed" },
+            "{id}"
+        );
+    }
+}
+
+#[test]
+fn a_failure_stops_the_run_and_says_why() {
+    let steps = "- {id: good, type: bash, command: 'true'}\n\
+                 - {id: bad, type: bash, command: 'echo to out; echo to err >&2; exit 7'}\n\
+                 - {id: never, type: bash, command: touch never}\n";
+    let folder = Folder::with("a.yaml", amplifier(steps));
+    let all = run(&folder, &[], 1);
+    assert_eq!(all["status"], "failed");
+    assert_eq!(all["success"], false);
+    assert_eq!(all["step_results"].as_array().unwrap().len(), 2);
+    assert_eq!(step(&all, "bad")["exit_code"], 7);
+    assert!(
+        step(&all, "bad")["error"]
+            .as_str()
+            .unwrap()
+            .contains("to err"),
+        "{all}"
+    );
+    assert!(!folder.has("never"));
+    folder
+        .rrc(&["run", "a.yaml"])
+        .go()
+        .exits(1)
+        .out_has("completed good")
+        .out_has("failed bad")
+        .out_has("to out")
+        .out_has("to err")
+        .out_has("code 7")
+        .out_has("t: failed");
+}
+
+#[test]
+fn skip_remaining_ends_the_run_as_partial() {
+    let steps = "- {id: a, type: bash, command: 'exit 1', on_error: skip_remaining}\n\
+                 - {id: b, type: bash, command: touch b}\n";
+    let folder = Folder::with("a.yaml", amplifier(steps));
+    let all = run(&folder, &[], 0);
+    assert_eq!(all["status"], "partial");
+    assert_eq!(all["success"], true);
+    assert_eq!(step(&all, "a")["status"], "failed");
+    assert!(!folder.has("b"));
+}
+
+#[test]
+fn a_step_is_tried_again_after_a_pause_that_grows() {
+    let folder = Folder::new();
+    let flaky = "echo x >> tries; test $(wc -l < tries) -ge 3 && echo done";
+    let retry = "retry: {max_attempts: 5, initial_delay: 0.2, backoff: exponential, max_delay: 10}";
+    let steps = format!("- {{id: a, type: bash, command: '{flaky}', output: o, {retry}}}\n");
+    folder.write("a.yaml", amplifier(&steps));
+    let begun = Instant::now();
+    let all = run(&folder, &[], 0);
+    assert!(
+        begun.elapsed() >= Duration::from_millis(600),
+        "0.2 s and 0.4 s: {:?}",
+        begun.elapsed()
+    );
+    assert_eq!(step(&all, "a")["attempts"], 3);
+    assert_eq!(step(&all, "a")["status"], "completed");
+    assert_eq!(all["context"]["o"], "done\n");
+    assert_eq!(folder.read("tries"), "x\nx\nx\n");
+}
+
+#[test]
+fn tries_come_to_an_end_and_some_failures_are_not_tried_again() {
+    let retry = "retry: {max_attempts: 3, initial_delay: 0.01}, on_error: continue";
+    let steps = format!(
+        "- {{id: always, type: bash, command: 'echo x >> always; exit 1', {retry}}}\n\
+         - {{id: missing, type: bash, command: 'echo x >> missing; exit 127', {retry}}}\n\
+         - {{id: denied, type: bash, command: 'echo x >> denied; exit 126', {retry}}}\n"
+    );
+    let folder = Folder::with("a.yaml", amplifier(&steps));
+    let all = run(&folder, &[], 0);
+    assert_eq!(folder.read("always"), "x\nx\nx\n");
+    assert_eq!(step(&all, "always")["attempts"], 3);
+    assert_eq!(folder.read("missing"), "x\n");
+    assert_eq!(folder.read("denied"), "x\n");
+    assert_eq!(step(&all, "missing")["attempts"], 1);
+}
+
+#[test]
+fn json_is_found_in_what_a_step_says() {
+    let steps = "- {id: whole, type: bash, command: 'echo \"{\\\"a\\\": [1, 2.5, null]}\"', parse_json: true, output: whole}\n\
+                 - {id: among, type: bash, command: 'echo so here: [1, {\\\"b\\\": true}] and more', parse_json: true, output: among}\n\
+                 - {id: use, type: bash, command: 'echo {{whole.a[1]}} {{among[1].b}}', condition: '{{whole.a}}[0] == 1', output: used}\n\
+                 - {id: none, type: bash, command: echo nothing, parse_json: true, output: none, on_error: continue}\n\
+                 - {id: empty, type: bash, command: 'true', parse_json: true, output: empty, on_error: continue}\n";
+    let all = report(&amplifier(steps), &[], 0);
+    assert_eq!(
+        all["context"]["whole"],
+        serde_json::json!({"a": [1, 2.5, null]})
+    );
+    assert_eq!(all["context"]["among"], serde_json::json!([1, {"b": true}]));
+    assert_eq!(all["context"]["used"], "2.5 true\n");
+    assert_eq!(step(&all, "none")["status"], "failed");
+    assert_eq!(step(&all, "empty")["status"], "failed");
+    assert_eq!(
+        step(&all, "whole")["output"],
+        serde_json::json!({"a": [1, 2.5, null]})
+    );
+}
+
+#[test]
+fn json_that_is_missing_degrades_the_other_dialect() {
+    let recipe = "name: a\nsteps:\n\
+                  - {id: a, command: echo nothing, parse_json: true, output: o}\n\
+                  - {id: b, command: echo nothing, parse_json: true, parse_json_required: true, output: p}\n";
+    let all = report(recipe, &[], 1);
+    assert_eq!(step(&all, "a")["status"], "degraded");
+    assert_eq!(all["context"]["o"], "nothing");
+    assert_eq!(step(&all, "b")["status"], "failed");
+}
+
+#[test]
+fn conditions_skip_and_failing_conditions_fail() {
+    let steps = "- {id: a, type: bash, command: echo 3, output: n}\n\
+                 - {id: b, type: bash, command: touch b, condition: '{{n}} > 5'}\n\
+                 - {id: c, type: bash, command: 'true', condition: 'int({{n}}) == 3'}\n\
+                 - {id: d, type: bash, command: 'true', condition: \"int('x') == 3\", on_error: continue}\n";
+    let folder = Folder::with("a.yaml", amplifier(steps));
+    let all = run(&folder, &[], 0);
+    assert_eq!(step(&all, "b")["status"], "skipped");
+    assert_eq!(step(&all, "c")["status"], "completed");
+    assert_eq!(step(&all, "d")["status"], "failed");
+    assert!(!folder.has("b"));
+}
+
+#[test]
+fn a_loop_collects_in_order_and_stops_where_it_says() {
+    let recipe = format!(
+        "context: {{list: [c, a, b], none: []}}\n{}",
+        amplifier(
+            "- {id: each, type: bash, foreach: '{{list}}', as: x, command: 'echo {{x}}', collect: all}\n\
+             - {id: empty, type: bash, foreach: '{{none}}', command: 'false', collect: nothing}\n\
+             - {id: some, type: bash, foreach: '{{list}}', command: 'test {{item}} != a', on_error: continue, collect: mixed}\n"
+        )
+    );
+    let all = report(&recipe, &[], 0);
+    assert_eq!(
+        all["context"]["all"],
+        serde_json::json!(["c\n", "a\n", "b\n"])
+    );
+    assert_eq!(all["context"]["nothing"], serde_json::json!([]));
+    assert_eq!(all["context"]["mixed"], serde_json::json!(["", null, ""]));
+    assert_eq!(
+        step(&all, "each")["step_results"].as_array().unwrap().len(),
+        3
+    );
+}
+
+#[test]
+fn validate_only_runs_nothing() {
+    let folder = Folder::with(
+        "a.yaml",
+        amplifier("- {id: a, type: bash, command: touch ran}\n"),
+    );
+    folder
+        .rrc(&["run", "--validate-only", "a.yaml"])
+        .go()
+        .exits(0)
+        .no_out();
+    assert!(!folder.has("ran"));
+}
+
+#[test]
+fn the_report_has_the_shape_of_the_contract() {
+    let all = report(
+        &amplifier("- {id: a, type: bash, command: echo hi, output: o}\n"),
+        &[],
+        0,
+    );
+    for key in [
+        "recipe_name",
+        "dialect",
+        "status",
+        "success",
+        "run_id",
+        "step_results",
+        "context",
+        "duration_ms",
+    ] {
+        assert!(!all[key].is_null(), "{key} in {all}");
+    }
+    assert_eq!(all["recipe_name"], "t");
+    assert_eq!(all["dialect"], "amplifier");
+    assert_eq!(all["context"], serde_json::json!({"o": "hi\n"}));
+    let one = all["step_results"][0].as_object().unwrap();
+    let keys: Vec<&String> = one.keys().collect();
+    let expected = [
+        "step_id",
+        "status",
+        "output",
+        "error",
+        "exit_code",
+        "attempts",
+        "duration_ms",
+        "stdout_truncated",
+        "stderr_truncated",
+        "step_results",
+    ];
+    assert_eq!(keys, expected);
+}
+
+#[test]
+fn a_reader_that_goes_away_does_not_stop_the_run() {
+    let steps: String = (0..50)
+        .map(|n| format!("- {{id: s{n}, type: bash, command: 'echo x >> ran'}}\n"))
+        .collect();
+    let folder = Folder::with("a.yaml", amplifier(&steps));
+    let said = folder
+        .sh("\"$RRC\" run a.yaml | head -1")
+        .go()
+        .exits(0)
+        .no_err();
+    assert_eq!(said.out.lines().count(), 1);
+    assert_eq!(folder.read("ran").lines().count(), 50);
+}

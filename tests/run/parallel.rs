@@ -1,0 +1,79 @@
+//! Iterations side by side: really at once, and never more than allowed.
+
+use crate::amplifier;
+use crate::binary::Folder;
+
+/// Each iteration waits until as many are there as should be; too few would wait for long.
+#[test]
+fn iterations_run_at_once() {
+    let folder = Folder::new();
+    let wait = "touch here.{{item}}; for i in $(seq 600); do test $(ls here.* | wc -l) -ge 6 && exit 0; sleep 0.05; done; exit 1";
+    let recipe = amplifier(&format!(
+        "- {{id: a, type: bash, foreach: '{{{{list}}}}', parallel: true, command: '{wait}', collect: c}}\n"
+    ));
+    folder.write(
+        "a.yaml",
+        format!("context: {{list: [1, 2, 3, 4, 5, 6]}}\n{recipe}"),
+    );
+    crate::run(&folder, &[], 0);
+}
+
+/// Each iteration counts how many run beside it.
+fn most_at_once(parallel: &str, args: &[&str]) -> usize {
+    let folder = Folder::new();
+    let count = "mkdir -p run; touch run/{{item}}; ls run | wc -l >> seen.{{item}}; sleep 0.15; ls run | wc -l >> seen.{{item}}; rm run/{{item}}";
+    let recipe = amplifier(&format!(
+        "- {{id: a, type: bash, foreach: '{{{{list}}}}', parallel: {parallel}, command: '{count}'}}\n"
+    ));
+    folder.write(
+        "a.yaml",
+        format!("context: {{list: [1, 2, 3, 4, 5, 6, 7, 8]}}\n{recipe}"),
+    );
+    crate::run(&folder, args, 0);
+    let seen = (1..=8).map(|item| folder.read(&format!("seen.{item}")));
+    let numbers = seen.flat_map(|text| {
+        text.lines()
+            .map(|line| line.trim().parse::<usize>().unwrap())
+            .collect::<Vec<_>>()
+    });
+    numbers.max().unwrap()
+}
+
+#[test]
+fn never_more_than_jobs_run_at_once() {
+    assert_eq!(most_at_once("true", &["--jobs", "3"]), 3);
+    assert_eq!(most_at_once("true", &["--jobs", "1"]), 1);
+    assert_eq!(most_at_once("false", &[]), 1);
+    assert_eq!(most_at_once("2", &[]), 2);
+    assert_eq!(most_at_once("4", &["--jobs", "2"]), 2);
+}
+
+#[test]
+fn results_keep_the_order_of_the_list() {
+    let recipe = amplifier(
+        "- {id: a, type: bash, foreach: '{{list}}', as: n, parallel: true, command: 'sleep 0.{{n}}; echo {{n}}', collect: c}\n",
+    );
+    let all = crate::report(&format!("context: {{list: [3, 1, 2]}}\n{recipe}"), &[], 0);
+    assert_eq!(
+        all["context"]["c"],
+        serde_json::json!(["3\n", "1\n", "2\n"])
+    );
+}
+
+#[test]
+fn all_iterations_come_to_their_end_before_the_step_fails() {
+    let folder = Folder::new();
+    let command = "sleep 0.{{item}}; test {{item}} != 1; code=$?; touch done.{{item}}; exit $code";
+    let recipe = amplifier(&format!(
+        "- {{id: a, type: bash, foreach: '{{{{list}}}}', parallel: true, command: '{command}'}}\n\
+         - {{id: never, type: bash, command: touch never}}\n"
+    ));
+    folder.write("a.yaml", format!("context: {{list: [1, 2, 3]}}\n{recipe}"));
+    let all = crate::run(&folder, &[], 1);
+    assert_eq!(all["status"], "failed");
+    assert!(
+        (1..=3).all(|item| folder.has(&format!("done.{item}"))),
+        "{all}"
+    );
+    assert!(!folder.has("never"));
+}

@@ -1,0 +1,246 @@
+//! Values of every size and kind reach every position; what a child says comes back exactly.
+
+use crate::binary::{Folder, fixture};
+use crate::{amplifier, report, run, step};
+use std::fmt::Write;
+
+/// A value that no environment string can hold, with everything in it that a shell would act on.
+fn big() -> String {
+    let mut text = String::new();
+    for number in 0..7_000 {
+        writeln!(
+            text,
+            "{number} $(touch PWNED) `touch PWNED` \"q\" 'q' \\ é𝄞 ;&|"
+        )
+        .unwrap();
+    }
+    text.truncate(text.char_indices().nth(290_000).unwrap().0);
+    assert!(text.len() > 300_000);
+    text
+}
+
+const POSITIONS: &str = "\
+- id: bare
+  type: bash
+  command: printf %s {{v}} > bare
+- id: double
+  type: bash
+  command: printf %s \"[{{v}}]\" > double
+- id: single
+  type: bash
+  command: printf %s '[{{v}}]' > single
+- id: here
+  type: bash
+  command: |
+    cat > here <<END
+    {{v}}
+    END
+- id: quoted
+  type: bash
+  command: |
+    cat > quoted <<'END'
+    {{v}}
+    END
+- id: assigned
+  type: bash
+  command: |
+    x={{v}}
+    printf %s \"$x\" > assigned
+- id: captured
+  type: bash
+  command: printf %s {{v}}
+  output: back
+- id: given
+  type: bash
+  command: cat > given
+  stdin: \"{{v}}\"
+";
+
+#[test]
+fn a_big_value_reaches_every_position_in_both_dialects() {
+    let value = big();
+    for dialect in ["amplifier", "amplihack"] {
+        let folder = Folder::with(
+            "a.yaml",
+            format!("context: {{v: ''}}\n{}", amplifier(POSITIONS)),
+        );
+        folder.write("v.json", serde_json::json!({ "v": value }).to_string());
+        let all = run(&folder, &["--dialect", dialect, "--vars", "v.json"], 0);
+        assert_eq!(all["status"], "completed");
+        let expect = |name: &str, text: String| {
+            assert!(folder.read(name) == text, "{dialect}: {name} differs");
+        };
+        expect("bare", value.clone());
+        expect("double", format!("[{value}]"));
+        expect("single", format!("[{value}]"));
+        expect("here", format!("{value}\n"));
+        expect("quoted", format!("{value}\n"));
+        expect("assigned", value.clone());
+        expect("given", value.clone());
+        let back = all["context"]["back"].as_str().unwrap();
+        let stored = if dialect == "amplihack" {
+            value.trim()
+        } else {
+            value.as_str()
+        };
+        assert!(back == stored, "{dialect}: what comes back differs");
+        assert!(!folder.has("PWNED"), "{dialect}: a value was run");
+    }
+}
+
+#[test]
+fn many_values_at_once_reach_their_scripts() {
+    let long = "y".repeat(40_000);
+    let values = (0..40).map(|number| (format!("v{number}"), format!("{number}{long}").into()));
+    let values: serde_json::Map<String, serde_json::Value> = values.collect();
+    let folder = Folder::new();
+    folder.write("v.json", serde_json::Value::Object(values).to_string());
+    folder.write(
+        "a.yaml",
+        "name: a\ncontext: {v39: ''}\nsteps:\n- {id: a, command: 'echo ${#RECIPE_VAR_v7} ${#V8} {{v39}} | cut -c 1-30', output: o}\n",
+    );
+    let all = run(&folder, &["--vars", "v.json"], 0);
+    assert_eq!(
+        all["context"]["o"],
+        format!("40001 40001 39{}", "y".repeat(16))
+    );
+}
+
+#[test]
+fn output_is_kept_up_to_its_limit() {
+    let script = fixture("hostile/flood.sh").display().to_string();
+    let steps = format!(
+        "- {{id: all, type: bash, command: '{script}', output: all}}\n\
+         - {{id: cut, type: bash, command: '{script}', output: cut, output_stderr: err, max_output_size: 1000}}\n\
+         - {{id: wide, type: bash, command: 'printf é𝄞é𝄞', output: wide, max_output_size: 5}}\n"
+    );
+    let all = report(&amplifier(&steps), &[], 0);
+    let context = &all["context"];
+    assert!(context["all"].as_str().unwrap() == "o".repeat(10_000_000));
+    assert_eq!(step(&all, "all")["stdout_truncated"], false);
+    assert_eq!(context["cut"], "o".repeat(1000));
+    assert_eq!(context["err"], "e".repeat(1000));
+    assert_eq!(step(&all, "cut")["stdout_truncated"], true);
+    assert_eq!(step(&all, "cut")["stderr_truncated"], true);
+    assert_eq!(context["wide"], "é", "cut between characters");
+}
+
+#[test]
+fn output_is_exact_or_trimmed_as_the_dialect_says() {
+    let steps = "- {id: a, type: bash, command: 'printf \" x \\n\\n\"', output: o}\n\
+                 - {id: b, type: bash, command: 'printf \"[1, 2]\"', output: j}\n\
+                 - {id: c, type: bash, command: 'printf \"\\xff\\xfe\"', output: bytes}\n";
+    let amplifier_run = report(&amplifier(steps), &["--dialect", "amplifier"], 0);
+    assert_eq!(amplifier_run["context"]["o"], " x \n\n");
+    assert_eq!(amplifier_run["context"]["j"], "[1, 2]");
+    assert_eq!(amplifier_run["context"]["bytes"], "\u{fffd}\u{fffd}");
+    let amplihack_run = report(&amplifier(steps), &["--dialect", "amplihack"], 0);
+    assert_eq!(amplihack_run["context"]["o"], "x");
+    assert_eq!(amplihack_run["context"]["j"], serde_json::json!([1, 2]));
+}
+
+#[test]
+fn stdin_shell_env_and_cwd() {
+    let folder = Folder::new();
+    folder.write("sub/here.txt", "found");
+    folder.write(
+        "a.yaml",
+        format!(
+            "context: {{n: 5, sub: sub}}\n{}",
+            amplifier(
+                "- {id: in, type: bash, command: 'cat -', stdin: 'n={{n}}', output: in}\n\
+                 - {id: none, type: bash, command: 'wc -c', output: none}\n\
+                 - {id: sh, type: bash, shell: /bin/sh, command: 'echo ${BASH_VERSION:-none} \"$0\"', output: sh}\n\
+                 - {id: env, type: bash, command: 'echo \"$A $B $C\"', env: {A: 'x {{n}} $y', B: true, C: 1.50}, output: env}\n\
+                 - {id: inherited, type: bash, command: 'echo \"$GIVEN\"', output: inherited}\n\
+                 - {id: cwd, type: bash, command: 'cat here.txt', cwd: '{{sub}}', output: cwd}\n\
+                 - {id: abs, type: bash, command: pwd, cwd: /, output: abs}\n\
+                 - {id: lost, type: bash, command: pwd, cwd: nowhere, on_error: continue}\n\
+                 - {id: noshell, type: bash, shell: /no/such/shell, command: 'true', on_error: continue}\n"
+            )
+        ),
+    );
+    let said = folder.rrc(&["run", "a.yaml", "--output-format", "json"]);
+    let all = said.env("GIVEN", "from outside").go().exits(0).json();
+    let context = &all["context"];
+    assert_eq!(context["in"], "n=5");
+    assert_eq!(context["none"].as_str().unwrap().trim(), "0");
+    assert!(
+        context["sh"].as_str().unwrap().starts_with("none") || is_bash("/bin/sh"),
+        "{all}"
+    );
+    assert_eq!(context["env"], "x 5 $y true 1.50\n");
+    assert_eq!(context["inherited"], "from outside\n");
+    assert_eq!(context["cwd"], "found");
+    assert_eq!(context["abs"], "/\n");
+    assert_eq!(step(&all, "lost")["status"], "failed");
+    assert!(
+        step(&all, "lost")["error"]
+            .as_str()
+            .unwrap()
+            .contains("nowhere"),
+        "{all}"
+    );
+    assert_eq!(step(&all, "noshell")["exit_code"], 127);
+    assert!(
+        step(&all, "noshell")["error"]
+            .as_str()
+            .unwrap()
+            .contains("/no/such/shell"),
+        "{all}"
+    );
+}
+
+fn is_bash(shell: &str) -> bool {
+    std::fs::canonicalize(shell).is_ok_and(|path| path.ends_with("bash"))
+}
+
+#[test]
+fn steps_run_where_they_are_told() {
+    let folder = Folder::new();
+    folder.write("there/x.txt", "");
+    folder.write("there/sub/y.txt", "");
+    let steps = "- {id: a, type: bash, command: ls, output: a}\n- {id: b, type: bash, command: ls, cwd: sub, output: b}\n";
+    folder.write("recipes/a.yaml", amplifier(steps));
+    let args = [
+        "run",
+        "recipes/a.yaml",
+        "-C",
+        "there",
+        "--output-format",
+        "json",
+        "--no-record",
+    ];
+    let all = folder.rrc(&args[..6]).go().exits(0).json();
+    assert!(
+        all["context"]["a"].as_str().unwrap().contains("x.txt"),
+        "{all}"
+    );
+    assert_eq!(all["context"]["b"], "y.txt\n");
+}
+
+#[test]
+fn values_from_outside_win_and_the_last_one_most() {
+    let folder = Folder::new();
+    let steps = "- {id: a, type: bash, command: 'echo {{a}} {{b}} {{c}} {{d.e}}', output: o}\n";
+    folder.write(
+        "a.yaml",
+        format!(
+            "context: {{a: 1, b: 1, c: 1, d: {{e: 1, f: 2}}}}\n{}",
+            amplifier(steps)
+        ),
+    );
+    folder.write("v.yaml", "b: 2\nc: 2\n");
+    folder.write("v.json", "{\"b\": \"from json\"}");
+    let o = |args: &[&str]| run(&folder, args, 0)["context"].clone();
+    assert_eq!(o(&[])["o"], "1 1 1 1\n");
+    assert_eq!(o(&["--vars", "v.yaml"])["o"], "1 2 2 1\n");
+    assert_eq!(o(&["--vars", "v.json"])["o"], "1 from json 1 1\n");
+    let set = o(&[
+        "--set", "c=3", "--vars", "v.yaml", "-s", "d.e=x y", "-s", "c=[4]",
+    ]);
+    assert_eq!(set["o"], "1 2 [4] x y\n");
+    assert_eq!(set["c"], serde_json::json!([4]));
+    assert_eq!(o(&["-s", "a=007"])["a"], "007");
+    assert_eq!(o(&["-s", "a=7"])["a"], 7);
+}

@@ -1,0 +1,218 @@
+//! The walker's actions: what is asked of the outside, other recipes, and hooks.
+
+use super::ir_eval::{eval, fail, literal, script, text};
+use super::ir_task::Task;
+use super::walk::{Out, Walker};
+use rrc_compiler::ir::{Action, Call, Exports, HOOK_NAMES, Step, Text};
+use rrc_vm::exports::exports;
+use rrc_vm::fault::{Failure, FailureKind};
+use rrc_vm::isa::Status;
+use rrc_vm::plan::HostKind;
+use rrc_vm::value::{Map, Value};
+use std::rc::Rc;
+
+impl Walker<'_> {
+    pub fn hook(
+        &mut self,
+        step: &Step,
+        status: Status,
+        failure: Option<&Failure>,
+        task: &Task,
+        moment: usize,
+    ) {
+        let unit = &self.program.units[task.unit];
+        let (event, hook) = match moment {
+            0 => ("pre_step", &unit.hooks.before),
+            1 => ("post_step", &unit.hooks.after),
+            _ => ("on_error", &unit.hooks.failed),
+        };
+        let Some(hook) = hook else { return };
+        let status = if moment == 0 {
+            "running"
+        } else {
+            status.word()
+        };
+        let message = failure.map_or(Value::Null, |f| Value::Text(f.message.clone()));
+        let mut scope = task.scope.clone();
+        let values = [Value::text(step.id.as_str()), Value::text(status), message];
+        for (name, value) in HOOK_NAMES.into_iter().zip(values) {
+            scope.insert(name.into(), value);
+        }
+        // A hook whose text cannot be made does not run, and nothing follows from that.
+        let Ok((source, vars)) = script(hook, &scope) else {
+            return;
+        };
+        self.saw("hook");
+        let args = [
+            ("script", source),
+            ("event", Value::text(event)),
+            ("vars", vars),
+            ("ambient", ambient(unit.exports, &scope)),
+            ("timeout_ms", Value::Int(30_000)),
+        ];
+        self.trace.call(&task.record, HostKind::Hook, &args);
+    }
+
+    pub fn action(&mut self, action: &Action, step: &Step, task: &mut Task) -> Result<Value, Out> {
+        let scope = &task.scope;
+        let optional = |part: &Option<_>| match part {
+            Some(part) => text(part, scope),
+            None => Ok(Value::Null),
+        };
+        let env = |env: &[(String, Text)]| {
+            let mut map = Map::default();
+            for (name, value) in env {
+                map.insert(name.as_str().into(), text(value, scope)?);
+            }
+            Ok::<_, Rc<Failure>>(if env.is_empty() {
+                Value::Null
+            } else {
+                Value::map(map)
+            })
+        };
+        let deadline = || match &step.deadline {
+            Some(deadline) => eval(deadline, scope),
+            None => Ok(Value::Null),
+        };
+        let named = |name: &Option<String>| {
+            name.as_ref()
+                .map_or(Value::Null, |name| Value::text(name.as_str()))
+        };
+        let (kind, args) = match action {
+            Action::Exec(exec) => {
+                self.saw("exec");
+                let shell = text(&exec.shell, scope)?;
+                let (source, vars) = script(&exec.script, scope)?;
+                let mut args = vec![
+                    ("shell", shell),
+                    ("script", source),
+                    ("vars", vars),
+                    ("ambient", ambient(exec.exports, scope)),
+                    ("env", env(&exec.env)?),
+                    ("cwd", optional(&exec.cwd)?),
+                    ("stdin", optional(&exec.stdin)?),
+                    ("timeout_ms", deadline()?),
+                    ("limit", Value::Int(exec.limit as i64)),
+                ];
+                if exec.stream {
+                    args.push(("stream", Value::Bool(true)));
+                }
+                (HostKind::Exec, args)
+            }
+            Action::Agent(agent) => {
+                self.saw("agent");
+                let args = vec![
+                    ("agent", named(&agent.agent)),
+                    ("mode", named(&agent.mode)),
+                    ("model", named(&agent.model)),
+                    ("prompt", text(&agent.prompt, scope)?),
+                    ("env", env(&agent.env)?),
+                    ("cwd", optional(&agent.cwd)?),
+                    ("timeout_ms", deadline()?),
+                ];
+                (HostKind::Agent, args)
+            }
+            Action::Call(call) => return self.call(call, task),
+            Action::Approve(approve) => {
+                self.saw("approve");
+                let ms = approve.timeout_ms.map(|ms| Value::Int(ms as i64));
+                let args = vec![
+                    ("stage", Value::text(approve.stage.as_str())),
+                    ("prompt", text(&approve.prompt, scope)?),
+                    ("timeout_ms", ms.unwrap_or(Value::Null)),
+                    ("default", Value::Bool(approve.default_approve)),
+                ];
+                (HostKind::Approve, args)
+            }
+            Action::Validate { name, rule, value } => {
+                self.saw("validate");
+                let args = vec![
+                    ("name", Value::text(name.as_str())),
+                    ("rule", Value::text(rule.as_str())),
+                    ("value", eval(value, scope)?),
+                ];
+                (HostKind::Validate, args)
+            }
+            Action::Sleep { ms } => {
+                self.saw("sleep");
+                (HostKind::Sleep, vec![("ms", eval(ms, scope)?)])
+            }
+        };
+        self.ask(kind, args, task)
+    }
+
+    fn call(&mut self, call: &Call, task: &mut Task) -> Result<Value, Out> {
+        let Some(target) = call.target else {
+            self.saw("late recipe");
+            let name = text(&call.recipe, &task.scope)?;
+            let args = vec![
+                ("name", name),
+                ("context", Value::map(context(call, &task.scope)?)),
+                ("depth", Value::Int(task.depth.into())),
+            ];
+            return self.ask(HostKind::Recipe, args, task);
+        };
+        let limit = self.program.units[0].limits.depth;
+        if task.depth >= limit {
+            self.saw("depth limit");
+            let message = format!("recipes call each other deeper than the {limit} allowed");
+            return Err(fail(FailureKind::Message, message).into());
+        }
+        self.saw("recipe");
+        let mut passed = context(call, &task.scope)?;
+        let unit = &self.program.units[target];
+        let defaults = unit.inputs.iter();
+        let mut scope: Map = defaults
+            .map(|input| (input.name.as_str().into(), literal(&input.default)))
+            .collect();
+        if call.inherits {
+            scope.extend(task.scope.clone());
+        }
+        scope.extend(passed.clone());
+        if call.inherits {
+            let named = std::mem::replace(&mut passed, task.scope.clone());
+            passed.extend(named);
+        } else {
+            for name in &self.given {
+                let value = task.scope.get(*name).cloned().unwrap_or(Value::Null);
+                scope.insert((*name).into(), value.clone());
+                passed.insert((*name).into(), value);
+            }
+        }
+        let mut child = Task {
+            scope,
+            bound: Vec::new(),
+            record: task.record.clone(),
+            unit: target,
+            depth: task.depth + 1,
+        };
+        match self.steps(&unit.steps, false, &mut child) {
+            // A recipe that ended early has completed.
+            Ok(_) | Err(Out::Ended) => {}
+            Err(other) => return Err(other),
+        }
+        let mut scope = child.scope;
+        if call.spreads {
+            task.scope.extend(scope.clone());
+        }
+        scope.retain(|name, _| !passed.contains_key(name));
+        let mut reply = Map::default();
+        reply.insert("stdout".into(), Value::map(scope));
+        Ok(Value::map(reply))
+    }
+}
+
+fn context(call: &Call, scope: &Map) -> Result<Map, Rc<Failure>> {
+    let mut fields = Map::default();
+    for (name, value) in &call.context {
+        fields.insert(name.as_str().into(), eval(value, scope)?);
+    }
+    Ok(fields)
+}
+
+fn ambient(which: Exports, scope: &Map) -> Value {
+    match which {
+        Exports::Nothing => Value::Null,
+        Exports::Everything => Value::map(exports(scope)),
+    }
+}

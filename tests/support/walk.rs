@@ -1,0 +1,595 @@
+//! A small tree-walker over the IR: what a program means, without a compiler.
+//!
+//! It runs everything one after the other, iterations and branches that are meant to run at once
+//! too: they work on snapshots, and a reply depends only on who asks (see [`Replies`]), so their
+//! order cannot be seen. The machine has to come to the same trace in every order.
+
+use super::ir_eval::{eval, fail, is_true};
+use super::ir_task::{Given, Iterations, Shadow, Task, binds_value, bound_names, set};
+use super::ir_trace::{AtOnce, Trace};
+use rrc_compiler::ir::{
+    Bind, Each, Growth, Guard, Node, OnFailure, Program, Read, Step, Store, While,
+};
+use rrc_vm::fault::{Failure, FailureKind};
+use rrc_vm::isa::Status;
+use rrc_vm::plan::HostKind;
+use rrc_vm::text::{field, json_or_text, kind_word, parse_json, render};
+use rrc_vm::value::{Map, Value};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// Who answers: the reply to call `number` of the record `key`, always the same.
+pub trait Replies {
+    fn reply(&self, key: &str, number: u32, kind: HostKind) -> Value;
+}
+
+/// Why a list of steps did not come to its end.
+pub enum Out {
+    Failed(Rc<Failure>),
+    /// The unit ends here as if it had come to its end.
+    Ended,
+    /// The program does more than a test has time for.
+    TooLong,
+}
+
+impl From<Rc<Failure>> for Out {
+    fn from(failure: Rc<Failure>) -> Out {
+        Out::Failed(failure)
+    }
+}
+
+/// How a node ended, with which reply, and what it gives. Of a failure also the reply, if it came
+/// after one.
+type Tried = Result<(Status, Value, Given), (Out, Option<Value>)>;
+
+pub struct Walker<'a> {
+    pub program: &'a Program,
+    replies: &'a dyn Replies,
+    pub trace: Trace,
+    /// What happened how often, by a word.
+    pub seen: BTreeMap<&'static str, u32>,
+    pub given: Vec<&'static str>,
+    steps: u32,
+    left: u32,
+}
+
+/// Everything that can be known of a walk from outside.
+pub struct Walked {
+    pub trace: Trace,
+    pub seen: BTreeMap<&'static str, u32>,
+    pub outcome: Value,
+    pub variables: Map,
+}
+
+/// Walks a program, unless it does more than `most` things.
+pub fn walk(program: &Program, replies: &dyn Replies, variables: Map, most: u32) -> Option<Walked> {
+    let mut given: Vec<&'static str> = Vec::new();
+    for name in program.units.iter().flat_map(|unit| &unit.given) {
+        if !given.contains(name) {
+            given.push(name);
+        }
+    }
+    let mut walker = Walker {
+        program,
+        replies,
+        trace: Trace::default(),
+        seen: BTreeMap::new(),
+        given,
+        steps: 0,
+        left: most,
+    };
+    let mut task = Task {
+        scope: variables,
+        bound: Vec::new(),
+        record: String::new(),
+        unit: 0,
+        depth: 0,
+    };
+    let outcome = match walker.steps(&program.units[0].steps, false, &mut task) {
+        Ok(_) => Value::Null,
+        Err(Out::Ended) => Value::text("partial"),
+        Err(Out::Failed(failure)) => Value::Failure(failure),
+        Err(Out::TooLong) => return None,
+    };
+    walker.trace.record("");
+    Some(Walked {
+        trace: walker.trace,
+        seen: walker.seen,
+        outcome,
+        variables: task.scope,
+    })
+}
+
+/// Milliseconds and counts are cut to what an instruction holds.
+fn small(value: u64) -> u64 {
+    value.min(i32::MAX as u64)
+}
+
+impl Walker<'_> {
+    pub fn saw(&mut self, what: &'static str) {
+        *self.seen.entry(what).or_default() += 1;
+    }
+
+    fn spend(&mut self) -> Result<(), Out> {
+        self.left = self.left.checked_sub(1).ok_or(Out::TooLong)?;
+        Ok(())
+    }
+
+    pub fn steps(&mut self, steps: &[Step], wanted: bool, task: &mut Task) -> Result<Given, Out> {
+        let mut given = Given::default();
+        for step in steps {
+            given = given.then(self.step(step, None, wanted, task)?);
+        }
+        Ok(given)
+    }
+
+    /// One step, or one iteration of the loop with this id. `wanted`: somebody takes its value.
+    fn step(
+        &mut self,
+        step: &Step,
+        iteration: Option<(&str, i64)>,
+        wanted: bool,
+        task: &mut Task,
+    ) -> Result<Given, Out> {
+        self.spend()?;
+        let id = iteration.map_or(step.id.as_str(), |(id, _)| id);
+        let guard = step.guard.as_ref().map(|guard| holds(guard, &task.scope));
+        if let Some(Ok(false)) = guard {
+            self.saw("skipped");
+            self.trace.skip(&task.record, id);
+            return Ok(Given::default());
+        }
+        let parent = task.record.clone();
+        task.record = self.trace.begin(&parent, id, iteration.map(|(_, n)| n));
+        let counted = iteration.is_none() && !step.kind.is_hidden();
+        let tried = match guard {
+            Some(Err(failure)) => Err((failure.into(), None)),
+            _ => self.counted(counted).map_err(|out| (out, None)),
+        };
+        let tried = tried.and_then(|()| {
+            if counted {
+                self.hook(step, Status::Completed, None, task, 0);
+            }
+            self.attempts(step, wanted, task)
+        });
+        let ended = match tried {
+            Ok((status, reply, value)) => {
+                self.trace.end(&parent, &task.record, status.word(), &reply);
+                Ok((Some(status), value))
+            }
+            Err((Out::Failed(failure), said)) => {
+                if counted {
+                    self.hook(step, Status::Failed, Some(&failure), task, 2);
+                }
+                let value = self.failed(step, &failure, said, wanted, task);
+                let failure_value = Value::Failure(failure.clone());
+                self.trace
+                    .end(&parent, &task.record, "failed", &failure_value);
+                match step.on_failure {
+                    OnFailure::Stop => Err(Out::Failed(failure)),
+                    OnFailure::SkipRest => Err(Out::Ended),
+                    OnFailure::Continue { .. } => Ok((None, value)),
+                }
+            }
+            Err((Out::Ended, _)) => {
+                self.trace
+                    .end(&parent, &task.record, "completed", &Value::Null);
+                Err(Out::Ended)
+            }
+            Err((Out::TooLong, _)) => Err(Out::TooLong),
+        };
+        task.record = parent;
+        let (status, ended) = ended?;
+        if let Some(status) = status.filter(|_| counted) {
+            self.hook(step, status, None, task, 1);
+        }
+        Ok(ended)
+    }
+
+    fn counted(&mut self, counted: bool) -> Result<(), Out> {
+        let limit = self.program.units[0].limits.steps;
+        if counted {
+            self.steps += 1;
+            if self.steps > limit {
+                self.saw("step limit");
+                let message = format!("more than {limit} steps ran");
+                return Err(fail(FailureKind::StepLimit, message).into());
+            }
+        }
+        Ok(())
+    }
+
+    /// What a failed step sets all the same, from what is known of the failure or, if it came
+    /// after a reply, from that; its value.
+    fn failed(
+        &mut self,
+        step: &Step,
+        failure: &Failure,
+        said: Option<Value>,
+        wanted: bool,
+        task: &mut Task,
+    ) -> Given {
+        self.saw("failed");
+        let keep_output = match step.on_failure {
+            OnFailure::Stop => {
+                self.saw("stop");
+                return Given::default();
+            }
+            OnFailure::SkipRest => {
+                self.saw("skip rest");
+                false
+            }
+            OnFailure::Continue { keep_output } => {
+                self.saw(if keep_output { "keep" } else { "continue" });
+                keep_output
+            }
+        };
+        if !matches!(step.node, Node::Act(_)) {
+            return Given::both(Value::Null);
+        }
+        let known = |name: &str| {
+            let said = said.as_ref().and_then(|said| field(said, name));
+            field(&failure.data, name).or(said).cloned()
+        };
+        let output = known("stdout").filter(|_| keep_output);
+        let output = output.map(|output| match (step.store, &output) {
+            (
+                Store::JsonOrText | Store::JsonOrDegrade | Store::Json { trim: true },
+                Value::Text(text),
+            ) => json_or_text(text),
+            (Store::JsonOrText | Store::JsonOrDegrade | Store::Json { trim: true }, _) => output,
+            (Store::AsIs | Store::Exact | Store::Json { trim: false }, _) => {
+                Value::Text(render(&output))
+            }
+        });
+        for bind in &step.bind {
+            let value = match bind.read {
+                Read::Value => output.clone(),
+                Read::ExitCode => known("exit_code"),
+                Read::Stderr => known("stderr"),
+            };
+            if let Some(value) = value {
+                self.saw("bound by a failure");
+                set(task, &bind.name, value);
+            }
+        }
+        if let Some(output) = output.as_ref().filter(|_| wanted || binds_value(step)) {
+            self.trace.own(&task.record, format!("output {output:?}"));
+        }
+        Given {
+            value: output,
+            collected: None,
+        }
+    }
+
+    /// The node, again while it fails and tries are left.
+    fn attempts(&mut self, step: &Step, wanted: bool, task: &mut Task) -> Tried {
+        let attempts = &step.attempts;
+        let longest = small(attempts.longest_pause_ms);
+        let mut pause = small(attempts.first_pause_ms).min(longest);
+        let mut tried = 1;
+        loop {
+            let last = tried >= attempts.most;
+            let (failure, said) = match self.node(step, wanted, last, task) {
+                Err((Out::Failed(failure), said)) => (failure, said),
+                other => return other,
+            };
+            let code = field(&failure.data, "exit_code");
+            let hopeless = matches!(code, Some(Value::Int(126 | 127)));
+            if hopeless && !last {
+                self.saw("hopeless");
+            }
+            if last || hopeless {
+                return Err((failure.into(), said));
+            }
+            tried += 1;
+            self.saw("tried again");
+            self.trace.own(&task.record, format!("attempt {tried}"));
+            if pause > 0 {
+                self.sleep(pause, task).map_err(|out| (out, None))?;
+                let grown = match attempts.growth {
+                    Growth::Linear => pause + small(attempts.first_pause_ms),
+                    Growth::Doubling => pause * 2,
+                };
+                pause = grown.min(longest);
+            }
+        }
+    }
+
+    fn sleep(&mut self, ms: u64, task: &Task) -> Result<(), Out> {
+        let ms = Value::Int(ms as i64);
+        self.ask(HostKind::Sleep, vec![("ms", ms)], task)?;
+        Ok(())
+    }
+
+    pub fn ask(
+        &mut self,
+        kind: HostKind,
+        args: Vec<(&'static str, Value)>,
+        task: &Task,
+    ) -> Result<Value, Out> {
+        self.spend()?;
+        let order = |name: &str| kind.params().iter().position(|param| *param == name);
+        let mut args = args;
+        args.sort_by_key(|(name, _)| order(name));
+        let number = self.trace.call(&task.record, kind, &args);
+        match self.replies.reply(&task.record, number, kind) {
+            Value::Failure(failure) => Err(failure.into()),
+            data => Ok(data),
+        }
+    }
+
+    fn node(&mut self, step: &Step, wanted: bool, last: bool, task: &mut Task) -> Tried {
+        let plain = |out| (out, None);
+        let given = match &step.node {
+            Node::Act(action) => {
+                let reply = self.action(action, step, task).map_err(plain)?;
+                return self.store(step, reply, wanted, last, task);
+            }
+            Node::Seq(steps) => {
+                self.saw("seq");
+                let given = self.steps(steps, wanted, task).map_err(plain)?;
+                Given::both(Value::Null).then(given)
+            }
+            Node::Par { branches, width } => {
+                self.saw("par");
+                self.par(branches, *width, task).map_err(plain)?;
+                Given::default()
+            }
+            Node::Each(each) => Given::both(self.each(each, &step.id, task).map_err(plain)?),
+            Node::While(body) => Given::both(self.repeat(body, &step.id, task).map_err(plain)?),
+        };
+        Ok((Status::Completed, Value::Null, given))
+    }
+
+    /// Sets what a successful step sets.
+    fn store(
+        &mut self,
+        step: &Step,
+        reply: Value,
+        wanted: bool,
+        last: bool,
+        task: &mut Task,
+    ) -> Tried {
+        let stdout = field(&reply, "stdout").cloned().unwrap_or(Value::Null);
+        let mut status = Status::Completed;
+        let value = match (step.store, &stdout) {
+            (Store::AsIs, _) => stdout,
+            (Store::Exact, _) => Value::Text(render(&stdout)),
+            (Store::JsonOrText, Value::Text(text)) => json_or_text(text),
+            (Store::Json { .. } | Store::JsonOrDegrade, Value::Text(text)) => {
+                match parse_json(text) {
+                    Some(value) => value,
+                    None if step.store == Store::JsonOrDegrade && last => {
+                        self.saw("degraded");
+                        status = Status::Degraded;
+                        json_or_text(text)
+                    }
+                    None => {
+                        self.saw("bad json");
+                        let failure = fail(FailureKind::BadJson, "the text holds no JSON");
+                        return Err((failure.into(), Some(reply)));
+                    }
+                }
+            }
+            // What is no text is a value already.
+            (Store::JsonOrText | Store::Json { .. } | Store::JsonOrDegrade, _) => stdout,
+        };
+        for bind in &step.bind {
+            let read = match bind.read {
+                Read::Value => value.clone(),
+                Read::ExitCode => field(&reply, "exit_code").cloned().unwrap_or(Value::Null),
+                Read::Stderr => field(&reply, "stderr").cloned().unwrap_or(Value::Null),
+            };
+            set(task, &bind.name, read);
+        }
+        if wanted || binds_value(step) {
+            self.trace.own(&task.record, format!("output {value:?}"));
+        }
+        Ok((status, reply, Given::both(value)))
+    }
+
+    fn each(&mut self, each: &Each, id: &str, task: &mut Task) -> Result<Value, Out> {
+        let items = match eval(&each.over, &task.scope)? {
+            Value::List(items) => items,
+            other => {
+                let message = format!("{} is not a list", kind_word(&other));
+                return Err(fail(FailureKind::WrongType, message).into());
+            }
+        };
+        if items.len() as u64 > small(each.limit.into()) {
+            let message = format!("the list has more items than the {} allowed", each.limit);
+            return Err(fail(FailureKind::Message, message).into());
+        }
+        let mut run = Iterations::default();
+        match each.width {
+            None => {
+                self.saw("each in turn");
+                let held = Shadow::new(&each.item.name, task);
+                let result = self.in_turn(each, id, &items, &mut run, task);
+                held.put_back(task);
+                result?;
+            }
+            Some(width) => {
+                self.saw("each at once");
+                self.at_once(each, id, &items, width, &mut run, task)?;
+            }
+        }
+        Ok(self.collected(each.collect.as_ref(), each.last.as_ref(), run, task))
+    }
+
+    fn in_turn(
+        &mut self,
+        each: &Each,
+        id: &str,
+        items: &[Value],
+        run: &mut Iterations,
+        task: &mut Task,
+    ) -> Result<(), Out> {
+        for (at, item) in items.iter().enumerate() {
+            task.scope
+                .insert(each.item.name.as_str().into(), item.clone());
+            let iteration = Some((id, at as i64 + 1));
+            run.add(self.step(&each.body, iteration, true, task)?);
+            if let Some(until) = &each.until
+                && holds(until, &task.scope)?
+            {
+                self.saw("until");
+                break;
+            }
+            if each.pause_ms > 0 && at + 1 < items.len() {
+                self.saw("pause");
+                self.sleep(small(each.pause_ms), task)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn at_once(
+        &mut self,
+        each: &Each,
+        id: &str,
+        items: &[Value],
+        width: u32,
+        run: &mut Iterations,
+        task: &mut Task,
+    ) -> Result<(), Out> {
+        self.trace.record(&task.record).at_once = Some(AtOnce {
+            width: width.max(1),
+        });
+        let mut first = None;
+        for (at, item) in items.iter().enumerate() {
+            if at > 0 && each.pause_ms > 0 {
+                self.saw("pause at once");
+                match self.sleep(small(each.pause_ms), task) {
+                    Ok(()) => {}
+                    // What runs is let to its end, and nothing more is started.
+                    Err(Out::Failed(failure)) => {
+                        first.get_or_insert(Out::Failed(failure));
+                        break;
+                    }
+                    Err(other) => return Err(other),
+                }
+            }
+            let mut own = task.snapshot();
+            own.scope
+                .insert(each.item.name.as_str().into(), item.clone());
+            let iteration = Some((id, at as i64 + 1));
+            match self.step(&each.body, iteration, true, &mut own) {
+                Ok(ended) => run.add(ended),
+                Err(Out::TooLong) => return Err(Out::TooLong),
+                Err(out) => {
+                    run.add(Given::default());
+                    first.get_or_insert(out);
+                }
+            }
+        }
+        first.map_or(Ok(()), Err)
+    }
+
+    fn repeat(&mut self, body: &While, id: &str, task: &mut Task) -> Result<Value, Out> {
+        self.saw("while");
+        let held = ["_loop_index", "_loop_iteration"].map(|name| Shadow::new(name, task));
+        let mut run = Iterations::default();
+        let result = self.again(body, id, &mut run, task);
+        held.into_iter().for_each(|held| held.put_back(task));
+        result?;
+        Ok(self.collected(body.collect.as_ref(), None, run, task))
+    }
+
+    fn again(
+        &mut self,
+        body: &While,
+        id: &str,
+        run: &mut Iterations,
+        task: &mut Task,
+    ) -> Result<(), Out> {
+        let mut at: i64 = 0;
+        while holds(&body.condition, &task.scope)? {
+            if at as u64 >= small(body.limit.into()) {
+                self.saw("loop limit");
+                let message = format!("the loop was ended after {} iterations", body.limit);
+                self.trace.own(&task.record, format!("warn {message}"));
+                break;
+            }
+            task.scope.insert("_loop_index".into(), Value::Int(at));
+            at += 1;
+            task.scope.insert("_loop_iteration".into(), Value::Int(at));
+            run.add(self.step(&body.body, Some((id, at)), true, task)?);
+            for (bind, new) in &body.update {
+                let new = eval(new, &task.scope)?;
+                set(task, &bind.name, new);
+            }
+            if let Some(until) = &body.until
+                && holds(until, &task.scope)?
+            {
+                self.saw("until");
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn par(&mut self, branches: &[Step], width: Option<u32>, task: &mut Task) -> Result<(), Out> {
+        self.trace.record(&task.record).at_once = Some(AtOnce {
+            width: width.unwrap_or(u32::MAX).max(1),
+        });
+        let mut first = None;
+        let mut stored = Vec::new();
+        for branch in branches {
+            let mut own = task.snapshot();
+            let out = self.step(branch, None, false, &mut own).err();
+            // A branch that failed stores nothing; one that ended the unit came to its end.
+            if !matches!(out, Some(Out::Failed(_))) {
+                let mut names = Vec::new();
+                bound_names(branch, &mut names);
+                names.retain(|name| own.bound.contains(name));
+                let fields = names.into_iter();
+                stored.extend(fields.filter_map(|name| {
+                    let value = own.scope.get(&name)?.clone();
+                    Some((name, value))
+                }));
+            }
+            match out {
+                Some(Out::TooLong) => return Err(Out::TooLong),
+                Some(out) => drop(first.get_or_insert(out)),
+                None => {}
+            }
+        }
+        for (name, value) in stored {
+            set(task, &name, value);
+        }
+        first.map_or(Ok(()), Err)
+    }
+
+    fn collected(
+        &mut self,
+        collect: Option<&Bind>,
+        last: Option<&Bind>,
+        run: Iterations,
+        task: &mut Task,
+    ) -> Value {
+        let all = Value::list(run.collected);
+        let result = if collect.is_some() {
+            all.clone()
+        } else {
+            run.last.clone()
+        };
+        if let Some(bind) = collect {
+            self.saw("collect");
+            set(task, &bind.name, all);
+        }
+        if let Some(bind) = last {
+            self.saw("last");
+            set(task, &bind.name, run.last);
+        }
+        if collect.or(last).is_some() {
+            self.trace.own(&task.record, format!("output {result:?}"));
+        }
+        result
+    }
+}
+
+fn holds(guard: &Guard, scope: &Map) -> Result<bool, Rc<Failure>> {
+    Ok(is_true(guard.truth, &eval(&guard.expr, scope)?))
+}
