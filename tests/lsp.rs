@@ -1,4 +1,9 @@
 //! Sessions with the language server, as an editor has them: the real binary over pipes.
+#![allow(
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a suite fails by panicking"
+)]
 
 #[path = "lsp/client.rs"]
 mod client;
@@ -21,6 +26,9 @@ steps:
     output: said
   - id: b
     type: bsh
+    command: echo
+  - id: c
+    type: bash
     command: 'echo {{ said }} {{said}}'
 ";
 
@@ -214,7 +222,7 @@ fn places_are_explained_completed_and_led_elsewhere() {
         "name: o\nsteps:\n  - {id: a, type: bash, command: b}\n",
     );
     let uri = folder.uri("a.yaml");
-    let text = format!("{BAD}  - id: c\n    type: recipe\n    recipe: other\n    \n");
+    let text = format!("{BAD}  - id: d\n    type: recipe\n    recipe: other\n    \n");
     let mut editor = Editor::open(&folder);
     editor.open_text(&uri, &text);
 
@@ -238,7 +246,7 @@ fn places_are_explained_completed_and_led_elsewhere() {
         (set[0]["uri"].as_str(), range(&set[0])),
         (Some(&*uri), [3, 2, 3, 6])
     );
-    let file = editor.at("textDocument/definition", &uri, 14, 14);
+    let file = editor.at("textDocument/definition", &uri, 17, 14);
     assert_eq!(file[0]["uri"], folder.uri("other.yaml"));
     let places = editor.at("textDocument/references", &uri, 8, 14);
     let lines: Vec<u64> = places
@@ -247,9 +255,9 @@ fn places_are_explained_completed_and_led_elsewhere() {
         .iter()
         .map(|one| range(one)[0])
         .collect();
-    assert_eq!(lines, [8, 11]);
+    assert_eq!(lines, [8, 14]);
 
-    let fields = editor.at("textDocument/completion", &uri, 15, 4);
+    let fields = editor.at("textDocument/completion", &uri, 18, 4);
     let labels: Vec<&str> = fields
         .as_array()
         .unwrap()
@@ -277,7 +285,7 @@ fn places_are_explained_completed_and_led_elsewhere() {
         .iter()
         .filter_map(|one| one["name"].as_str())
         .collect();
-    assert_eq!(names, ["a", "b", "c"]);
+    assert_eq!(names, ["a", "b", "c", "d"]);
     assert_eq!(symbols[0]["detail"], "bash");
 }
 

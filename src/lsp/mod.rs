@@ -29,7 +29,7 @@ pub fn lsp(global: &Global, streams: &mut Streams<'_>) -> io::Result<u8> {
         }
     });
     let mut server = Server::new(global, streams);
-    let done = loop {
+    loop {
         let next = match server.wait() {
             None => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
             Some(time) => messages.recv_timeout(time),
@@ -37,15 +37,14 @@ pub fn lsp(global: &Global, streams: &mut Streams<'_>) -> io::Result<u8> {
         let step = match next {
             Ok((message, more)) => server.take(message, more),
             Err(RecvTimeoutError::Timeout) => server.check().map(|()| None),
-            Err(RecvTimeoutError::Disconnected) => break Ok(FAILED),
+            Err(RecvTimeoutError::Disconnected) => return Ok(FAILED),
         };
         match step {
             Ok(None) => {}
-            Ok(Some(code)) => break Ok(code),
+            Ok(Some(code)) => return Ok(code),
             // An editor that is gone reads nothing, and did not say goodbye.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => break Ok(FAILED),
-            Err(error) => break Err(error),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(FAILED),
+            Err(error) => return Err(error),
         }
-    };
-    done
+    }
 }
