@@ -330,9 +330,17 @@ fn written_elsewhere() {
 
 #[test]
 fn no_recipe() {
-    one("hello\n", 1, "1:1: error[RRC0010]");
+    one(
+        "hello\n",
+        1,
+        "1:1: error[RRC0010] the file holds one value, not a recipe",
+    );
     one("42\n", 1, "1:1: error[RRC0010]");
-    one("- a\n- b\n", 1, "1:1: error[RRC0010]");
+    one(
+        "- a\n- b\n",
+        1,
+        "1:1: error[RRC0010] the file holds a list, not a recipe",
+    );
     one("true\n", 1, "RRC0010");
     one("~\n", 1, "RRC0010");
     one(format!("{GOOD}---\n{GOOD}"), 1, "6:1: error[RRC0009]");

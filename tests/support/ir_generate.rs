@@ -349,6 +349,8 @@ impl Generator {
             span: span(),
             parts,
             vars,
+            mentions: Vec::new(),
+            nounset: false,
         }
     }
 

@@ -295,6 +295,19 @@ pub struct Script {
     pub span: Span,
     pub parts: Vec<ScriptPart>,
     pub vars: Vec<ScriptVar>,
+    /// Shell variables that the author names, as far as they may be variables of the recipe.
+    pub mentions: Vec<Mention>,
+    /// Does the script stop when it expands a variable that is not set?
+    pub nounset: bool,
+}
+
+/// A shell variable in the author's own text.
+#[derive(Clone, Debug)]
+pub struct Mention {
+    pub name: String,
+    /// With the `$` and the braces, if it is expanded.
+    pub span: Span,
+    pub how: crate::shell::Mentioned,
 }
 
 #[derive(Clone, Debug)]
