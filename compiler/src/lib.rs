@@ -31,6 +31,8 @@ pub mod lint;
 pub mod emit;
 pub mod sketch;
 
+pub mod ide;
+
 pub mod report;
 
 use diagnostic::{Diagnostic, Report};
