@@ -1,4 +1,9 @@
 //! The laws, small and seeded. `fuzz/` runs them without end.
+#![allow(
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a suite fails by panicking"
+)]
 
 #[path = "support/ir_act.rs"]
 mod ir_act;

@@ -63,9 +63,28 @@ pub enum Opening {
 impl Emitter<'_> {
     /// Steps one after the other; the value of the last that has one is the value of all.
     pub fn steps(&mut self, w: &mut Writer, steps: &[Step], value: Option<Taken>, exits: Exits) {
-        for step in steps {
-            self.step(w, step, Opening::Step, value, exits);
+        let stops = |step: &&Step| self.stops_plainly(step, Opening::Step);
+        if steps.iter().filter(stops).count() < 2 {
+            for step in steps {
+                self.step(w, step, Opening::Step, value, exits);
+            }
+            return;
         }
+        // Steps that end the list when they fail all do it in the same way, so they share it.
+        let (stop, done) = (w.label(), w.label());
+        for step in steps {
+            self.step_or(w, step, Opening::Step, value, exits, Some(stop));
+        }
+        w.push(Instr::Jump { to: w.to(done) });
+        w.bind(stop);
+        self.stop(w, exits);
+        w.bind(done);
+    }
+
+    /// Whether a failure of the step does nothing but end the list it stands in.
+    fn stops_plainly(&self, step: &Step, opening: Opening) -> bool {
+        let hooked = is_hooked(step, opening) && self.has_hook(Moment::Failed);
+        step.on_failure == OnFailure::Stop && !hooked
     }
 
     /// One step. Where its value goes, what is there stays when the step has none: it did not run,
@@ -78,6 +97,20 @@ impl Emitter<'_> {
         value: Option<Taken>,
         exits: Exits,
     ) {
+        self.step_or(w, step, opening, value, exits, None);
+    }
+
+    /// The same; a failure that does nothing but end the list goes to `stop`, with the open step
+    /// and the failure on top.
+    fn step_or(
+        &mut self,
+        w: &mut Writer,
+        step: &Step,
+        opening: Opening,
+        value: Option<Taken>,
+        exits: Exits,
+        stop: Option<Label>,
+    ) {
         if w.is_crowded() {
             return self.step_apart(w, step, opening, value, exits);
         }
@@ -85,7 +118,8 @@ impl Emitter<'_> {
             Opening::Step => self.tables.step(&step.id, step.kind, step.span),
             Opening::Iteration { step, .. } => step,
         };
-        let (next, failed) = (w.label(), w.label());
+        let stop = stop.filter(|_| self.stops_plainly(step, opening));
+        let (next, failed) = (w.label(), stop.unwrap_or_else(|| w.label()));
         let said = may_say(step, value).then(|| w.local());
         if let Some(said) = said {
             w.push(Instr::Null {});
@@ -101,7 +135,7 @@ impl Emitter<'_> {
             w.push(Instr::JumpFailed { to: w.to(failed) });
             w.push(Instr::Pop {});
         }
-        let hooked = matches!(opening, Opening::Step) && !step.kind.is_hidden();
+        let hooked = is_hooked(step, opening);
         if hooked {
             self.hook(w, step, Moment::Before, None);
         }
@@ -116,7 +150,8 @@ impl Emitter<'_> {
         if step.store == Store::JsonOrDegrade && matches!(step.node, Node::Act(_)) {
             ends.push((Some(degraded), Status::Degraded));
         }
-        for (label, status) in ends {
+        let last = ends.len() - 1;
+        for (index, (label, status)) in ends.into_iter().enumerate() {
             if let Some(label) = label {
                 w.bind(label);
             }
@@ -126,21 +161,40 @@ impl Emitter<'_> {
             if hooked {
                 self.hook(w, step, Moment::After(status), None);
             }
-            w.push(Instr::Jump { to: w.to(next) });
+            if index < last || stop.is_none() {
+                w.push(Instr::Jump { to: w.to(next) });
+            }
         }
-        w.bind(failed);
-        if hooked && self.has_hook(Moment::Failed) {
-            let failure = w.local();
-            w.push(Instr::Store { local: failure });
-            self.hook(w, step, Moment::Failed, Some(failure));
-            w.push(Instr::Take { local: failure });
-            w.free(failure);
+        if stop.is_none() {
+            w.bind(failed);
+            if hooked && self.has_hook(Moment::Failed) {
+                let failure = w.local();
+                w.push(Instr::Store { local: failure });
+                self.hook(w, step, Moment::Failed, Some(failure));
+                w.push(Instr::Take { local: failure });
+                w.free(failure);
+            }
+            self.failure(w, step, value, said, next, exits);
         }
-        self.failure(w, step, value, said, next, exits);
         if let Some(said) = said {
             w.free(said);
         }
         w.bind(next);
+    }
+
+    /// Ends the open step with the failure on top, and the list with it.
+    fn stop(&mut self, w: &mut Writer, exits: Exits) {
+        let failure = w.local();
+        w.push(Instr::Store { local: failure });
+        w.push(Instr::Load { local: failure });
+        w.push(Instr::StepEnd {
+            status: Status::Failed as u8,
+        });
+        w.push(Instr::Take { local: failure });
+        w.push(Instr::Jump {
+            to: w.to(exits.failed),
+        });
+        w.free(failure);
     }
 
     /// The step as a function that is called, for want of locals. It takes the variables, the
@@ -269,17 +323,7 @@ impl Emitter<'_> {
             status: Status::Failed as u8,
         };
         match step.on_failure {
-            OnFailure::Stop => {
-                let failure = w.local();
-                w.push(Instr::Store { local: failure });
-                w.push(Instr::Load { local: failure });
-                w.push(end);
-                w.push(Instr::Take { local: failure });
-                w.push(Instr::Jump {
-                    to: w.to(exits.failed),
-                });
-                w.free(failure);
-            }
+            OnFailure::Stop => self.stop(w, exits),
             OnFailure::SkipRest => {
                 self.bind_failed(w, step, value, said);
                 w.push(end);
@@ -479,6 +523,11 @@ pub struct Ways {
     pub failed: Label,
     pub degraded: Label,
     pub exits: Exits,
+}
+
+/// Whether hooks run around a step: around those that the user wrote.
+fn is_hooked(step: &Step, opening: Opening) -> bool {
+    matches!(opening, Opening::Step) && !step.kind.is_hidden()
 }
 
 /// Where a guard goes when the step does not run.
