@@ -276,6 +276,8 @@ mod tests {
             span: Span::top(SourceId(0)),
             parts: vec![ScriptPart::Source(text.to_string())],
             vars: Vec::new(),
+            mentions: Vec::new(),
+            nounset: false,
         })
     }
 

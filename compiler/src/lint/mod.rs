@@ -6,14 +6,21 @@
 //! about values has a line in [`VALUES`] instead, and is shown one place after the other.
 
 mod constant_condition;
+mod environment;
 mod field_of_text;
+mod flow;
 mod in_number;
+mod known;
 mod never_equal;
 mod no_such_field;
 mod not_a_list;
 mod not_a_number;
+mod overwritten;
+mod possibly_unset;
+mod results;
 mod schema_as_value;
 mod too_many_items;
+mod used;
 mod words;
 mod wrong_argument;
 
@@ -36,10 +43,56 @@ pub struct ValueLint {
 }
 
 /// All rules about programs, in the order of their codes.
-pub static LINTS: &[Lint] = &[Lint {
-    code: &codes::SCHEMA_AS_VALUE,
-    check: schema_as_value::check,
-}];
+pub static LINTS: &[Lint] = &[
+    Lint {
+        code: &codes::POSSIBLY_UNSET,
+        check: possibly_unset::check,
+    },
+    Lint {
+        code: &codes::UNKNOWN_RESULT,
+        check: results::check,
+    },
+    Lint {
+        code: &codes::MISSPELT_OUTPUT,
+        check: used::misspelt,
+    },
+    Lint {
+        code: &codes::UNUSED_OUTPUT,
+        check: used::outputs,
+    },
+    Lint {
+        code: &codes::UNUSED_INPUT,
+        check: used::inputs,
+    },
+    Lint {
+        code: &codes::SET_TWICE,
+        check: overwritten::set_twice,
+    },
+    Lint {
+        code: &codes::SHADOWED_VARIABLE,
+        check: overwritten::shadowed,
+    },
+    Lint {
+        code: &codes::NOT_EXPORTED,
+        check: environment::not_exported,
+    },
+    Lint {
+        code: &codes::MISSPELT_EXPORT,
+        check: environment::misspelt,
+    },
+    Lint {
+        code: &codes::UNSET_IN_SCRIPT,
+        check: possibly_unset::check_scripts,
+    },
+    Lint {
+        code: &codes::SCHEMA_AS_VALUE,
+        check: schema_as_value::check,
+    },
+    Lint {
+        code: &codes::OVERWRITTEN_BY_ID,
+        check: overwritten::by_id,
+    },
+];
 
 /// All rules about values, in the order of their codes.
 pub static VALUES: &[ValueLint] = &[
