@@ -88,7 +88,7 @@ impl Lower<'_> {
             Looping::No(work) => Step {
                 guard,
                 bind: binds,
-                ..work
+                ..*work
             },
             Looping::Yes(node) => Step {
                 id,
