@@ -171,10 +171,16 @@ fn fixed(path: &str, document: &Document, open: &Open, global: &Global) -> Optio
                 &fresh
             }
         };
-        let findings = &analysis.checked.report.findings;
-        let changed = fix::apply(&analysis.sources, findings, Applicability::Safe);
-        let own = changed.into_iter().find(|(source, ..)| *source == MAIN);
-        let Some((_, new, _)) = own else { break };
+        let mut findings = analysis.checked.report.findings.clone();
+        // What is wrong with a file that this one calls is fixed there.
+        findings.retain(|finding| {
+            let fix = finding.fix.as_ref();
+            fix.is_some_and(|fix| fix.edits.iter().all(|edit| edit.span.source == MAIN))
+        });
+        let changed = fix::apply(&analysis.sources, &findings, Applicability::Safe);
+        let Some((_, new, _)) = changed.into_iter().next() else {
+            break;
+        };
         text = Some(new);
     }
     text.filter(|text| *text != document.text)

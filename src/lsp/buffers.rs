@@ -3,7 +3,7 @@
 use super::place::{Encoding, Lines};
 use super::uri;
 use crate::cli::Global;
-use crate::config::Config;
+use crate::config::{Check, Config};
 use crate::disk::Disk;
 use lsp_types::{TextDocumentContentChangeEvent, Uri};
 use rrc_compiler::Checked;
@@ -38,6 +38,8 @@ pub struct Analysis {
     pub checked: Checked,
     pub sources: Sources,
     pub asked: Asked,
+    /// What is wrong with the configuration; without it, the file was checked as if there was none.
+    pub misconfigured: Option<String>,
 }
 
 /// What the compiler asked for while it checked a file.
@@ -113,10 +115,6 @@ impl World for Buffers<'_> {
         self.disk.read(path)
     }
 
-    fn dialect(&self, path: &str) -> Option<&str> {
-        self.disk.dialect(path)
-    }
-
     fn find_recipe(&self, name: &str, from: &str) -> Option<String> {
         let found = self.disk.find_recipe(name, from).or_else(|| {
             // A file that has never been saved.
@@ -129,44 +127,56 @@ impl World for Buffers<'_> {
         self.asked.borrow_mut().missed |= found.is_none();
         found
     }
+
+    fn dialect(&self, path: &str) -> Option<&str> {
+        self.disk.dialect(path)
+    }
+}
+
+impl<'a> Buffers<'a> {
+    /// The world of a file, its configuration, and what is wrong with that.
+    fn of(path: &str, open: &'a Open, global: &Global) -> (Self, Arc<Config>, Option<String>) {
+        let (config, wrong) = match Config::find(path, global) {
+            Ok(config) => (Arc::new(config), None),
+            Err(words) => (Arc::default(), Some(words)),
+        };
+        let world = Buffers {
+            open,
+            disk: Disk::new(global, &config),
+            instead: None,
+            asked: RefCell::default(),
+        };
+        (world, config, wrong)
+    }
 }
 
 /// Checks an open file, or a text in its place. None if the compiler gave up on it, which is its
 /// mistake and no reason to leave the editor alone.
 pub fn check(open: &Open, path: &str, instead: Option<&str>, global: &Global) -> Option<Analysis> {
-    let config = configuration(path, global);
-    let world = Buffers {
-        open,
-        disk: Disk::new(global, &config),
-        instead: instead.map(|text| (path, text)),
-        asked: RefCell::default(),
-    };
+    let (mut world, config, misconfigured) = Buffers::of(path, open, global);
+    world.instead = instead.map(|text| (path, text));
     let mut sources = Sources::default();
-    let options = global.options();
+    let mut options = global.options();
+    options.timeout_ms = config.run.default_timeout_ms;
     let checked = catch_unwind(AssertUnwindSafe(|| {
         rrc_compiler::check(&world, path, options, &mut sources)
     }));
+    let mut checked = checked.ok()?;
+    let Check { select, ignore, .. } = &config.check;
+    checked.report.findings.retain(|finding| {
+        (select.is_empty() || select.contains(&finding.code)) && !ignore.contains(&finding.code)
+    });
     Some(Analysis {
-        checked: checked.ok()?,
+        checked,
         sources,
         asked: world.asked.into_inner(),
+        misconfigured,
     })
-}
-
-/// The configuration for a file. One that cannot be read is as good as none here: `check` says
-/// what is wrong with it.
-fn configuration(path: &str, global: &Global) -> Arc<Config> {
-    Arc::new(Config::find(path, global).unwrap_or_default())
 }
 
 /// Where the recipe is that an open file calls by a name.
 pub fn find_recipe(open: &Open, name: &str, from: &str, global: &Global) -> Option<String> {
-    let world = Buffers {
-        open,
-        disk: Disk::new(global, &configuration(from, global)),
-        instead: None,
-        asked: RefCell::default(),
-    };
+    let (world, ..) = Buffers::of(from, open, global);
     world
         .find_recipe(name, from)
         .map(|path| uri::plain(Path::new(&path)))

@@ -11,7 +11,7 @@ use crate::{FAILED, OK, Streams, explain};
 use lsp_server::{ErrorCode, Message, RequestId, Response};
 use lsp_types::notification::{
     DidChangeTextDocument, DidChangeWatchedFiles, DidCloseTextDocument, DidOpenTextDocument,
-    DidSaveTextDocument, Notification, PublishDiagnostics,
+    DidSaveTextDocument, Notification, PublishDiagnostics, ShowMessage,
 };
 use lsp_types::request::{
     CodeActionRequest, Completion, DocumentHighlightRequest, DocumentSymbolRequest, GotoDefinition,
@@ -19,7 +19,8 @@ use lsp_types::request::{
 };
 use lsp_types::{
     CompletionResponse, Diagnostic, DocumentHighlight, DocumentSymbolResponse, FileChangeType,
-    GotoDefinitionResponse, Location, PublishDiagnosticsParams, Range, TextDocumentPositionParams,
+    GotoDefinitionResponse, Location, MessageType, PublishDiagnosticsParams, Range,
+    ShowMessageParams, TextDocumentPositionParams,
 };
 use rrc_compiler::codes;
 use rrc_compiler::ide::{self, Target, View};
@@ -59,6 +60,8 @@ pub struct Server<'s, 'w> {
     more: bool,
     /// How long the last check took.
     pace: Duration,
+    /// What was last said about the configuration.
+    misconfigured: Option<String>,
     /// Findings about files that are not open, by the open file that led there, then by path.
     elsewhere: BTreeMap<String, BTreeMap<String, Vec<Diagnostic>>>,
 }
@@ -75,6 +78,7 @@ impl<'s, 'w> Server<'s, 'w> {
             last: Instant::now(),
             more: false,
             pace: Duration::ZERO,
+            misconfigured: None,
             elsewhere: BTreeMap::new(),
         }
     }
@@ -454,8 +458,11 @@ impl<'s, 'w> Server<'s, 'w> {
         let stale = self.open.iter().filter(|(_, document)| document.stale);
         let paths: Vec<String> = stale.map(|(path, _)| path.clone()).collect();
         let start = Instant::now();
+        let mut misconfigured = None;
         for path in &paths {
             let analysis = buffers::check(&self.open, path, None, self.global);
+            let wrong = analysis.as_ref().and_then(|one| one.misconfigured.clone());
+            misconfigured = misconfigured.or(wrong);
             if let Some(document) = self.open.get_mut(path) {
                 document.stale = false;
                 document.analysis = analysis;
@@ -463,6 +470,13 @@ impl<'s, 'w> Server<'s, 'w> {
             self.say(path)?;
         }
         self.pace = start.elapsed();
+        if misconfigured != self.misconfigured {
+            self.misconfigured.clone_from(&misconfigured);
+            if let Some(message) = misconfigured {
+                let typ = MessageType::ERROR;
+                self.notify::<ShowMessage>(ShowMessageParams { typ, message })?;
+            }
+        }
         self.log(&format!("checked {} in {:?}", paths.join(", "), self.pace));
         Ok(())
     }
