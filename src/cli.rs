@@ -93,6 +93,8 @@ pub enum Command {
     Disasm(DisasmArgs),
     /// Say what a finding means; without a code, list them all
     Explain(ExplainArgs),
+    /// Serve editors over standard input and output
+    Lsp(LspArgs),
     /// Print completions for a shell
     Completions(CompletionsArgs),
 }
@@ -257,6 +259,13 @@ pub struct ExplainArgs {
     /// A code (`RRC0201`) or a name (`undefined-variable`)
     #[arg(value_name = "CODE")]
     pub code: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct LspArgs {
+    /// What is done anyway; many editors ask for it
+    #[arg(long, hide = true)]
+    pub stdio: bool,
 }
 
 #[derive(Debug, Args)]

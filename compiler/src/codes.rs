@@ -95,6 +95,17 @@ codes! {
     WRONG_ARGUMENTS "RRC0303" "wrong-arguments" Error "a function or method is given the wrong number of arguments";
     NOT_A_HOLE "RRC0304" "not-a-hole" Warning "text that looks like a hole but is not one";
 
+    CONSTANT_CONDITION "RRC0305" "constant-condition" Warning "a condition that is always true or always false";
+    NEVER_EQUAL "RRC0306" "never-equal" Warning "two values are compared that can never be equal";
+    IN_NUMBER "RRC0307" "in-number" Warning "`in` asks for something inside a number or a boolean";
+    FIELD_OF_TEXT "RRC0308" "field-of-text" Error "a field is read from a value that has none";
+    NO_SUCH_FIELD "RRC0309" "no-such-field" Error "a field is read that a value does not have";
+    NOT_A_LIST "RRC0310" "not-a-list" Error "`foreach` goes over something that is not a list";
+    TOO_MANY_ITEMS "RRC0311" "too-many-items" Error "a list is longer than `max_iterations` allows";
+    WRONG_ARGUMENT "RRC0312" "wrong-argument" Error "a function or method is given a value it cannot use";
+    SCHEMA_AS_VALUE "RRC0313" "schema-as-value" Warning "a declaration stands where a value is expected";
+    NOT_A_NUMBER "RRC0314" "not-a-number" Error "a number is wanted and the value is none";
+
     NO_SAFE_FORM "RRC0401" "no-safe-form" Error "a hole stands where no value can go safely";
 
     VALUE_IN_PROGRAM_TEXT "RRC0501" "value-in-program-text" Warning "a value becomes part of another program's text";

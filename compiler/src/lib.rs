@@ -20,6 +20,7 @@ pub mod ir;
 pub mod dialect;
 
 pub mod bounds;
+pub mod infer;
 pub mod load;
 pub mod resolve;
 pub mod scripts;
@@ -29,6 +30,8 @@ pub mod lint;
 
 pub mod emit;
 pub mod sketch;
+
+pub mod ide;
 
 pub mod report;
 
@@ -67,7 +70,8 @@ pub fn check(
     let mut loaded = load::load(world, main, options, sources, &mut report);
     resolve::resolve(&loaded.program, &mut report);
     bounds::bounds(&loaded.program, &mut report);
-    lint::lint(&loaded.program, &mut report);
+    let facts = infer::infer(&loaded.program, options.given);
+    lint::lint(&loaded.program, &facts, &mut report);
     report.settle();
     let judged = loaded.program.units.first().map(|unit| unit.source);
     let silenced = suppress::suppress(&mut loaded.ignores, judged, &mut report);

@@ -9,7 +9,7 @@ use crate::codes::Severity;
 use crate::diagnostic::{Applicability, Diagnostic, Fix, Report, nearest};
 use crate::ir::visit;
 use crate::ir::{
-    Action, Bind, Call, Expr, ExprKind, HOOK_NAMES, Literal, Missing, Node, Program, Step, Unit,
+    Action, Bind, Call, Expr, ExprKind, HOOK_NAMES, Missing, Node, Program, Step, Unit,
 };
 use crate::source::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -93,10 +93,7 @@ pub fn resolve_expression(unit: &Unit, expr: &Expr, report: &mut Report) {
         units: vec![unit.clone()],
     };
     let links = Links::new(&program);
-    let mut scope = Scope::new(&program, &links, 0);
-    // The values are given from outside: nothing is known of them here.
-    scope.literals.clear();
-    scope.reads(expr, report);
+    Scope::new(&program, &links, 0).reads(expr, report);
 }
 
 /// Names that other tools give a meaning to, and what to write here.
@@ -210,13 +207,9 @@ struct Scope<'a> {
     anywhere: FxHashMap<&'a str, Span>,
     /// Variables that loops have had to themselves, and where.
     ended: FxHashMap<&'a str, (Span, Ended)>,
-    /// Values that nothing but the file gives.
-    literals: FxHashMap<&'a str, &'a Literal>,
     reserved: &'static [&'static str],
     /// A call whose recipe is not known may set anything.
     open: bool,
-    /// The unit sets a name that it cannot set.
-    confused: bool,
 }
 
 impl<'a> Scope<'a> {
@@ -227,12 +220,8 @@ impl<'a> Scope<'a> {
             visible: FxHashMap::default(),
             anywhere: FxHashMap::default(),
             ended: FxHashMap::default(),
-            literals: FxHashMap::default(),
             reserved: unit.reserved,
             open: false,
-            confused: links.sets[number]
-                .iter()
-                .any(|name| unit.reserved.contains(name)),
         };
         for step in &unit.steps {
             visit::steps(step, &mut |step| {
@@ -243,11 +232,6 @@ impl<'a> Scope<'a> {
         }
         for input in &unit.inputs {
             scope.show(&input.name);
-            let set_elsewhere = scope.anywhere.contains_key(input.name.as_str())
-                || links.given[number].contains(input.name.as_str());
-            if !set_elsewhere {
-                scope.literals.insert(&input.name, &input.default);
-            }
         }
         unit.given.iter().for_each(|name| scope.show(name));
         links.given[number].iter().for_each(|name| scope.show(name));
@@ -429,70 +413,11 @@ impl<'a> Scope<'a> {
     }
 
     fn read(&self, expr: &Expr, report: &mut Report) {
-        match &expr.kind {
-            ExprKind::Var { name, missing } if !self.is_visible(name) => {
-                report.add(self.undefined(name, *missing, expr.span));
-            }
-            // A recipe that takes a reserved name for its own means something else by it.
-            ExprKind::Field { of, .. }
-                if self.confused && matches!(of.kind, ExprKind::Literal(_)) => {}
-            ExprKind::Field {
-                of,
-                name,
-                missing: Missing::Fail,
-            } => {
-                if let Some(literal) = self.literal(of) {
-                    self.field(literal, of, name, expr.span, report);
-                }
-            }
-            _ => {}
+        if let ExprKind::Var { name, missing } = &expr.kind
+            && !self.is_visible(name)
+        {
+            report.add(self.undefined(name, *missing, expr.span));
         }
-    }
-
-    /// The value of an expression that the file alone decides.
-    fn literal<'b>(&self, expr: &'b Expr) -> Option<&'b Literal>
-    where
-        'a: 'b,
-    {
-        match &expr.kind {
-            ExprKind::Literal(literal) => Some(literal),
-            // A name that is set on the way is not what the file says any more.
-            ExprKind::Var { name, .. } if self.visible.get(name.as_str()) == Some(&1) => {
-                self.literals.get(name.as_str()).copied()
-            }
-            ExprKind::Field { of, name, .. } => match self.literal(of)? {
-                Literal::Map(fields) => fields
-                    .iter()
-                    .find(|(known, _)| known == name)
-                    .map(|(_, value)| value),
-                _ => None,
-            },
-            _ => None,
-        }
-    }
-
-    fn field(&self, of: &Literal, whole: &Expr, name: &str, span: Span, report: &mut Report) {
-        let known: Vec<&str> = match of {
-            Literal::Map(fields) if fields.iter().any(|(known, _)| known == name) => return,
-            Literal::Map(fields) => fields.iter().map(|(known, _)| known.as_str()).collect(),
-            _ => Vec::new(),
-        };
-        let what = match &whole.kind {
-            ExprKind::Var { name, .. } | ExprKind::Field { name, .. } => format!("`{name}`"),
-            _ => "it".to_string(),
-        };
-        let message = match of {
-            Literal::Map(_) => format!("{what} has no field `{name}`"),
-            _ => format!("{what} is not a map, so it has no field `{name}`"),
-        };
-        let finding = Diagnostic::new(&codes::UNDEFINED_VARIABLE, span, message);
-        report.add(match nearest(name, known.iter().copied()) {
-            Some(near) => finding
-                .help(format!("did you mean `{near}`?"))
-                .fix(Fix::safe(format!("write `{near}`"), span, near)),
-            None if known.is_empty() => finding.help("remove the field, or make it a map"),
-            None => finding.help(format!("it has {}", known.join(", "))),
-        });
     }
 
     fn undefined(&self, name: &str, missing: Missing, span: Span) -> Diagnostic {

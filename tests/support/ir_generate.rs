@@ -127,7 +127,7 @@ impl Generator {
             hooks,
             steps: match self.random.once_in(25) {
                 true => {
-                    let height = 4 + self.random.below(24);
+                    let height = 10 + self.random.below(50);
                     vec![self.tower(height)]
                 }
                 false => (0..count).map(|_| self.step(3, None)).collect(),
@@ -135,32 +135,33 @@ impl Generator {
         }
     }
 
-    /// Loops in loops in loops: more than one function has room for.
+    /// Loops in loops in loops: more than one function has room for. Nothing on the way down
+    /// fails, so that the bottom is reached.
     fn tower(&mut self, height: usize) -> Step {
         let mut step = self.step(1, None);
         for _ in 0..height {
             let mut around = self.step(1, None);
             around.guard = None;
             // The body of a loop goes by the name of its loop.
-            match self.random.below(3) {
-                0 => around.node = Node::Seq(vec![step]),
+            around.node = match self.random.below(4) {
+                0 => Node::Seq(vec![step]),
                 1 => {
                     let mut body = self.repeat(1, &around.id);
+                    body.condition.expr = Literal::Bool(true).expr(span());
+                    (body.until, body.update, body.limit) = (None, Vec::new(), 1);
                     body.body.guard = None;
-                    body.limit = 1;
                     body.body.node = Node::Seq(vec![step]);
-                    around.node = Node::While(Box::new(body));
+                    Node::While(Box::new(body))
                 }
                 _ => {
                     let mut each = self.each(1, &around.id);
                     each.over = Literal::List(vec![self.literal(1)]).expr(span());
-                    each.width = None;
-                    each.limit = 1;
+                    (each.until, each.width, each.limit) = (None, None, 1);
                     each.body.guard = None;
                     each.body.node = Node::Seq(vec![step]);
-                    around.node = Node::Each(Box::new(each));
+                    Node::Each(Box::new(each))
                 }
-            }
+            };
             step = around;
         }
         step
