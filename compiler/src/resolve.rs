@@ -445,12 +445,12 @@ impl<'a> Scope<'a> {
             finding
                 .label(*later, format!("`{name}` is set here, later"))
                 .help("a step can only read what steps before it have set")
+        } else if let Some((_, help)) = NO_NAMES.iter().find(|(known, _)| *known == name) {
+            finding.help(*help)
         } else if let Some(near) = self.suggestion(name) {
             finding
                 .help(format!("did you mean `{near}`?"))
                 .fix(Fix::safe(format!("write `{near}`"), span, near))
-        } else if let Some((_, help)) = NO_NAMES.iter().find(|(known, _)| *known == name) {
-            finding.help(*help)
         } else {
             finding.help(format!(
                 "give `{name}` a value under `context`, or as the `output` of an earlier step"

@@ -38,12 +38,22 @@ pub fn check(program: &Program, report: &mut Report) {
             if said.contains(name) {
                 continue;
             }
-            if let Some(doubt) = question.doubt(name) {
+            if let Some(doubt) = question.doubt(name)
+                && !is_undefined(span, report)
+            {
                 said.insert(name);
                 report.add(unset(name, span, &doubt));
             }
         }
     }
+}
+
+/// Whether it has been said that the name means nothing here at all.
+fn is_undefined(span: Span, report: &Report) -> bool {
+    report
+        .findings
+        .iter()
+        .any(|finding| finding.span == span && finding.code == &codes::UNDEFINED_VARIABLE)
 }
 
 pub fn check_scripts(program: &Program, report: &mut Report) {
