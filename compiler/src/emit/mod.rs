@@ -13,7 +13,7 @@ use crate::ir::{Expr, Program, Unit};
 use crate::source::Sources;
 use builder::{Code, Tables, Writer};
 use rrc_vm::isa::{Instr, Kind};
-use rrc_vm::plan::{Input, Limits, Plan, SourceInfo};
+use rrc_vm::plan::{Input, Limits, NeedKind, Plan, SourceInfo};
 use step::Exits;
 
 /// Fuel of a plan: enough for every loop that the limits of a recipe allow, and still an end.
@@ -86,6 +86,9 @@ pub fn emit(program: &Program, origins: &[Origin]) -> Plan {
             name: emitter.tables.text(name),
             default: None,
         });
+    }
+    for name in program.units.iter().flat_map(|unit| &unit.secrets) {
+        emitter.tables.need(NeedKind::Secret, name, 0);
     }
     emitter.plan(inputs, origins)
 }

@@ -9,7 +9,7 @@ use super::builder::{Label, Writer};
 use super::expr::{self, SCOPE, truth_of};
 use crate::ir::{Attempts, Growth, Guard, Literal, Node, OnFailure, Read, Step, Store};
 use rrc_vm::isa::{Builtin, Instr, Status};
-use rrc_vm::plan::{HostCall, HostKind};
+use rrc_vm::plan::{HostCall, HostKind, NeedKind};
 
 /// Where control goes when a list of steps does not come to its end. Both labels stand at the
 /// stack height of the list.
@@ -81,6 +81,7 @@ impl Emitter<'_> {
             Opening::Step => self.tables.step(&step.id, step.kind, step.span),
             Opening::Iteration { step, .. } => step,
         };
+        self.secret_outputs(step, number);
         let (next, failed) = (w.label(), w.label());
         let said = may_say(step, value).then(|| w.local());
         if let Some(said) = said {
@@ -137,6 +138,26 @@ impl Emitter<'_> {
             w.free(said);
         }
         w.bind(next);
+    }
+
+    /// Names the secret variables that a step sets.
+    fn secret_outputs(&mut self, step: &Step, number: u32) {
+        let program = self.program;
+        let secret = |name: &str| {
+            let mut units = program.units.iter();
+            units.any(|unit| unit.secrets.iter().any(|secret| secret == name))
+        };
+        let collected = match &step.node {
+            Node::Each(each) => [each.collect.as_ref(), each.last.as_ref()],
+            Node::While(again) => [again.collect.as_ref(), None],
+            _ => [None, None],
+        };
+        let binds = step.bind.iter().chain(collected.into_iter().flatten());
+        let names = binds.map(|bind| bind.name.as_str());
+        for name in names.filter(|name| secret(name)) {
+            self.tables
+                .need_of_step(NeedKind::SecretOutput, name, number);
+        }
     }
 
     fn open(&mut self, w: &mut Writer, opening: Opening, number: u32) {
