@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 pub fn build(args: &BuildArgs, global: &Global, streams: &mut Streams<'_>) -> io::Result<u8> {
-    let built = match plan::compile(&args.file, None, global, streams)? {
+    let built = match plan::compile(&args.file, None, &[], global, streams)? {
         Ok(compiled) => compiled.plan,
         Err(code) => return Ok(code),
     };

@@ -44,6 +44,7 @@ pub struct Compiled {
 pub fn compile(
     path: &str,
     given: Option<&Map>,
+    secrets: &[String],
     global: &Global,
     streams: &mut Streams<'_>,
 ) -> io::Result<Found<Compiled>> {
@@ -57,13 +58,16 @@ pub fn compile(
         given,
         ..global.options()
     };
-    let checked = rrc_compiler::check(&Disk::new(global), path, options, &mut sources);
+    let mut checked = rrc_compiler::check(&Disk::new(global), path, options, &mut sources);
     show(&checked.report, &sources, global, streams)?;
     if checked.readable && !checked.report.has_errors() && checked.program.units.is_empty() {
         writeln!(
             streams.err,
             "rrc: `{path}` is no recipe: templates and tools do not run yet"
         )?;
+    }
+    if let Some(root) = checked.program.units.first_mut() {
+        root.secrets.extend_from_slice(secrets);
     }
     Ok(match rrc_compiler::build(&checked, &sources, hash) {
         Some(plan) => Ok(Compiled {

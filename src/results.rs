@@ -180,6 +180,10 @@ pub fn text_line(event: &Event, color: bool, out: &mut dyn Write) -> io::Result<
     };
     let path = &step.path;
     match &event.what {
+        What::StepEnd { .. } if event.replayed => {
+            writeln!(out, "{} {path}", paint("2", "replayed"))
+        }
+        _ if event.replayed => Ok(()),
         What::StepEnd { status, .. } => {
             let mark = match status {
                 Status::Completed => paint("32", "completed"),

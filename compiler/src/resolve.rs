@@ -111,6 +111,8 @@ struct Scope<'a> {
     reserved: &'static [&'static str],
     /// A call whose recipe is not known may set anything.
     open: bool,
+    /// The unit sets a name that it cannot set.
+    confused: bool,
 }
 
 impl<'a> Scope<'a> {
@@ -123,6 +125,9 @@ impl<'a> Scope<'a> {
             literals: FxHashMap::default(),
             reserved: unit.reserved,
             open: false,
+            confused: links.sets[number]
+                .iter()
+                .any(|name| unit.reserved.contains(name)),
         };
         for step in &unit.steps {
             visit::steps(step, &mut |step| {
@@ -312,6 +317,9 @@ impl<'a> Scope<'a> {
             ExprKind::Var { name, missing } if !self.is_visible(name) => {
                 report.add(self.undefined(name, *missing, expr.span));
             }
+            // A recipe that takes a reserved name for its own means something else by it.
+            ExprKind::Field { of, .. }
+                if self.confused && matches!(of.kind, ExprKind::Literal(_)) => {}
             ExprKind::Field {
                 of,
                 name,

@@ -216,7 +216,10 @@ impl<'a> Driver<'a> {
         Event {
             seq: self.seq,
             at_ms: self.now_ms(),
-            replayed: self.past.as_ref().is_some_and(|past| past.then == Then::GoOn),
+            replayed: self
+                .past
+                .as_ref()
+                .is_some_and(|past| past.then == Then::GoOn),
             step,
             what: self.shown(what),
         }
@@ -341,7 +344,10 @@ impl<'a> Driver<'a> {
                 self.about(record.0, What::StepRetry { attempt: number });
             }
             Note::Output { record, value } => {
-                let names = self.giving.get(&record.0).and_then(|step| self.gives.get(step));
+                let names = self
+                    .giving
+                    .get(&record.0)
+                    .and_then(|step| self.gives.get(step));
                 for name in names.into_iter().flatten() {
                     self.secrets.learn(name, &value);
                 }
@@ -483,9 +489,9 @@ impl<'a> Driver<'a> {
             if failure.kind == FailureKind::Denied);
         let finish = Finish {
             status: status.word().to_string(),
-            again: self.failed.filter(|_| {
-                status == RunStatus::Failed && self.stopping.is_none() && !denied
-            }),
+            again: self
+                .failed
+                .filter(|_| status == RunStatus::Failed && self.stopping.is_none() && !denied),
             denied: denied && self.stopping.is_none(),
         };
         let now_ms = self.now_ms();

@@ -194,7 +194,9 @@ impl Journal {
             }
             value::string(name, &mut line)?;
             line.push(b':');
-            match secrets.is_secret(name) {
+            let empty = matches!(value, Value::Null)
+                || matches!(value, Value::Text(text) if text.trim().is_empty());
+            match secrets.is_secret(name) && !empty {
                 true => write!(line, "{}", json!({"$secret": **name}))?,
                 false => encoder.value(value, &mut line)?,
             }
@@ -261,10 +263,7 @@ impl Journal {
         if let Err(error) = write(self) {
             self.broken = true;
             self.trouble = Some(error.to_string());
-            let _ = std::fs::rename(
-                self.directory.join(JOURNAL),
-                self.directory.join(BROKEN),
-            );
+            let _ = std::fs::rename(self.directory.join(JOURNAL), self.directory.join(BROKEN));
         }
     }
 
@@ -516,7 +515,10 @@ impl Recorded {
             let begun = self.begun.get(ticket);
             begun.is_some_and(|begun| matches!(begun.kind.as_str(), "exec" | "agent"))
         };
-        self.replies.iter().filter(|(ticket, ..)| step(ticket)).count()
+        self.replies
+            .iter()
+            .filter(|(ticket, ..)| step(ticket))
+            .count()
     }
 
     /// The words for how it stands.
@@ -565,8 +567,7 @@ impl Recorded {
             past.blurred |= decoder.lost;
             if std::mem::take(&mut decoder.lost) && in_output(json) {
                 let begun = past.begun.get(ticket);
-                past.lost
-                    .extend(begun.map(|begun| begun.step.clone()));
+                past.lost.extend(begun.map(|begun| begun.step.clone()));
             }
             past.replies.push((*ticket, value, *ms));
         }

@@ -1,7 +1,7 @@
 //! Between the machine's values and the runtime's requests and outcomes.
 
-use crate::secret::Secrets;
 use crate::process::{ENVIRONMENT_MAX, ErrorKind, Outcome, Request, Script, VALUE_MAX};
+use crate::secret::Secrets;
 use rrc_vm::fault::{Failure, FailureKind};
 use rrc_vm::text::render;
 use rrc_vm::value::{Map, Value};

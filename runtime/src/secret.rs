@@ -374,7 +374,10 @@ mod tests {
     fn numbers_are_hidden_as_values() {
         let mut secrets = Secrets::default();
         secrets.learn("pin", &Value::Int(123_456));
-        assert!(matches!(secrets.value(&Value::Int(123_456)), Some(Value::Text(_))));
+        assert!(matches!(
+            secrets.value(&Value::Int(123_456)),
+            Some(Value::Text(_))
+        ));
         assert!(secrets.value(&Value::Int(12)).is_none());
     }
 

@@ -233,9 +233,14 @@ impl Walker<'_> {
         };
         let output = known("stdout").filter(|_| keep_output);
         let output = output.map(|output| match (step.store, &output) {
-            (Store::JsonOrText | Store::JsonOrDegrade, Value::Text(text)) => json_or_text(text),
-            (Store::JsonOrText | Store::JsonOrDegrade, _) => output,
-            (Store::AsIs | Store::Exact | Store::Json, _) => Value::Text(render(&output)),
+            (
+                Store::JsonOrText | Store::JsonOrDegrade | Store::Json { trim: true },
+                Value::Text(text),
+            ) => json_or_text(text),
+            (Store::JsonOrText | Store::JsonOrDegrade | Store::Json { trim: true }, _) => output,
+            (Store::AsIs | Store::Exact | Store::Json { trim: false }, _) => {
+                Value::Text(render(&output))
+            }
         });
         for bind in &step.bind {
             let value = match bind.read {
@@ -352,21 +357,23 @@ impl Walker<'_> {
             (Store::AsIs, _) => stdout,
             (Store::Exact, _) => Value::Text(render(&stdout)),
             (Store::JsonOrText, Value::Text(text)) => json_or_text(text),
-            (Store::Json | Store::JsonOrDegrade, Value::Text(text)) => match parse_json(text) {
-                Some(value) => value,
-                None if step.store == Store::JsonOrDegrade && last => {
-                    self.saw("degraded");
-                    status = Status::Degraded;
-                    json_or_text(text)
+            (Store::Json { .. } | Store::JsonOrDegrade, Value::Text(text)) => {
+                match parse_json(text) {
+                    Some(value) => value,
+                    None if step.store == Store::JsonOrDegrade && last => {
+                        self.saw("degraded");
+                        status = Status::Degraded;
+                        json_or_text(text)
+                    }
+                    None => {
+                        self.saw("bad json");
+                        let failure = fail(FailureKind::BadJson, "the text holds no JSON");
+                        return Err((failure.into(), Some(reply)));
+                    }
                 }
-                None => {
-                    self.saw("bad json");
-                    let failure = fail(FailureKind::BadJson, "the text holds no JSON");
-                    return Err((failure.into(), Some(reply)));
-                }
-            },
+            }
             // What is no text is a value already.
-            (Store::JsonOrText | Store::Json | Store::JsonOrDegrade, _) => stdout,
+            (Store::JsonOrText | Store::Json { .. } | Store::JsonOrDegrade, _) => stdout,
         };
         for bind in &step.bind {
             let read = match bind.read {

@@ -8,6 +8,7 @@ use super::{ALL, Dialect, amplifier::AMPLIFIER, amplihack::AMPLIHACK, find};
 use crate::codes;
 use crate::diagnostic::{Applicability, Diagnostic, Edit, Fix, Report, nearest};
 use crate::doc::{Entry, Node, Text};
+use crate::expr::{self, BareWords, ExprKind};
 use crate::source::{SourceId, Span};
 
 /// The dialect of a file, and why.
@@ -293,28 +294,21 @@ fn condition(written: Text<'_>, signs: &mut Vec<Sign>) {
         });
         return;
     }
-    let mut rest = text.trim_start();
-    while let Some(inner) = rest
-        .strip_prefix("not ")
-        .or_else(|| rest.strip_prefix(['(', '!']))
-    {
-        rest = inner.trim_start();
-    }
-    let end = rest
-        .find(|c: char| !(c.is_alphanumeric() || c == '_'))
-        .unwrap_or(rest.len());
-    let word = &rest[..end];
-    let literal = [
-        "true", "True", "false", "False", "null", "none", "None", "int", "str", "len", "bool",
-        "float", "min", "max",
-    ];
-    if word.starts_with(|c: char| c.is_alphabetic() || c == '_') && !literal.contains(&word) {
-        let what = "a bare name in a condition";
-        let at = text.len() - rest.len();
+    // Without a hole, a name is all that a condition could depend on.
+    let (Some(tree), _) = expr::parse(text, BareWords::Variables) else {
+        return;
+    };
+    let mut name = None;
+    tree.walk(&mut |expr| {
+        if let ExprKind::Name(_) = expr.kind {
+            name.get_or_insert_with(|| expr.range.clone());
+        }
+    });
+    if let Some(range) = name {
         signs.push(Sign {
             dialect: &AMPLIHACK,
-            span: written.span(at..at + word.len()),
-            what,
+            span: written.span(range),
+            what: "a bare name in a condition",
             strong: true,
         });
     }

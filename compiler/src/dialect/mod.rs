@@ -9,6 +9,7 @@ pub mod amplihack;
 pub mod choose;
 pub mod fields;
 mod literal;
+mod loops;
 mod order;
 mod raw;
 mod recipe;

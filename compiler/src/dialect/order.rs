@@ -1,14 +1,12 @@
 //! `depends_on`: steps run in the order of the file, so what a step depends on stands before it.
 
-use super::Dialect;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Report, nearest};
-use crate::doc::fields::wrong_type;
 use crate::doc::{Node, Text};
 use rustc_hash::FxHashMap;
 
 /// Looks at every `depends_on` of a recipe, wherever its steps stand.
-pub fn check(recipe: Node<'_>, dialect: &Dialect, report: &mut Report) {
+pub fn check(recipe: Node<'_>, report: &mut Report) {
     let mut steps = Vec::new();
     collect(recipe, &mut steps);
     let mut ids: FxHashMap<&str, (usize, Text<'_>)> = FxHashMap::default();
@@ -21,18 +19,8 @@ pub fn check(recipe: Node<'_>, dialect: &Dialect, report: &mut Report) {
         let Some(node) = step.get("depends_on") else {
             continue;
         };
-        let Some(names) = node.list() else {
-            if node.text().is_some_and(|text| !text.text().is_empty()) || node.map().is_some() {
-                wrong_type(
-                    "`depends_on`",
-                    "a list of step ids",
-                    node,
-                    dialect.schema,
-                    report,
-                );
-            }
-            continue;
-        };
+        // What is no list has been said where the types of fields are checked.
+        let names = node.list().unwrap_or_default();
         for name in names.iter().filter_map(|name| name.text()) {
             let finding = |message| Diagnostic::new(&codes::UNKNOWN_STEP, name.inner(), message);
             match ids.get(name.text()) {

@@ -63,7 +63,7 @@ pub fn lower(
     let mut steps = lower.validations(&fields);
     steps.extend(lower.all_steps(&fields));
     lower.unique_ids(&steps);
-    order::check(node, dialect, lower.report);
+    order::check(node, lower.report);
     raw::check(&lower.pasted, &steps, lower.report);
     fields.check(UNREAD, lower.report);
     let extends = fields.text("extends", lower.report);

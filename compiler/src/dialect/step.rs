@@ -5,15 +5,15 @@
 
 use super::fields::{KINDS, STEP};
 use super::literal::literal;
+use super::loops::Looping;
 use super::text::Lower;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Fix};
-use crate::doc::fields::{Fields, name_span, text_of, wrong_type};
+use crate::doc::fields::{Fields, name_span, text_of};
 use crate::doc::{Kind, Node as Doc, Plain, resolve};
 use crate::ir::{
-    Action, Agent, Attempts, Bind, Call, Compare, EXCLUDE_TAGS, Each, Equality, Exec, Expr,
-    ExprKind, Growth, Guard, INCLUDE_TAGS, Literal, Missing, Node, OnFailure, Read, Step, Store,
-    Text, Truth, While,
+    Action, Agent, Attempts, Bind, Call, Compare, EXCLUDE_TAGS, Equality, Exec, Expr, ExprKind,
+    Growth, Guard, INCLUDE_TAGS, Literal, Missing, Node, OnFailure, Read, Step, Store, Text, Truth,
 };
 use crate::source::Span;
 use rrc_vm::plan::StepKind;
@@ -28,8 +28,6 @@ const UNREAD: &[&str] = &[
     "auto_stage",
     "recursion",
 ];
-/// Iterations of a loop when the recipe does not say.
-const ITERATIONS: i64 = 100;
 
 impl Lower<'_> {
     pub fn step(&mut self, node: Doc<'_>) -> Option<Step> {
@@ -287,7 +285,7 @@ impl Lower<'_> {
     }
 
     /// A value that is given to a recipe, with holes at any depth.
-    fn given(&mut self, node: Doc<'_>) -> Expr {
+    pub fn given(&mut self, node: Doc<'_>) -> Expr {
         match node.kind {
             Kind::Scalar(scalar) if resolve(scalar, self.dialect.schema) == Plain::Text => {
                 let text = node.text().expect("a scalar has a text");
@@ -436,7 +434,9 @@ impl Lower<'_> {
             .boolean("parse_json_required", self.report)
             .unwrap_or(false);
         match (wanted, required) {
-            (true, true) => Store::Json,
+            (true, true) => Store::Json {
+                trim: self.dialect.store == Store::JsonOrText,
+            },
             (true, false) => self.dialect.store_json,
             (false, _) => self.dialect.store,
         }
@@ -468,7 +468,7 @@ impl Lower<'_> {
         binds
     }
 
-    fn bind(&mut self, fields: &Fields<'_>, field: &str, read: Read) -> Option<Bind> {
+    pub fn bind(&mut self, fields: &Fields<'_>, field: &str, read: Read) -> Option<Bind> {
         let text = fields.text(field, self.report)?;
         let name = text.text();
         let wrong = |c: char| !(c.is_alphanumeric() || c == '_' || c == '-');
@@ -588,194 +588,6 @@ impl Lower<'_> {
             _ => OnFailure::Stop,
         }
     }
-
-    /// Fields that mean something only on a loop.
-    fn loop_only(&mut self, fields: &Fields<'_>, looped: bool) {
-        if fields.has("foreach") && fields.has("while_condition") {
-            let span = fields
-                .key_span("while_condition")
-                .unwrap_or_else(|| fields.head());
-            let message = "`foreach` and `while_condition` exclude each other";
-            self.report.add(
-                Diagnostic::new(&codes::EXCLUSIVE_FIELDS, span, message)
-                    .help("keep one of the two; put the other on a step of its own"),
-            );
-        }
-        for (field, needs) in [
-            ("parallel", "foreach"),
-            ("collect", "foreach` or `while_condition"),
-            ("as", "foreach"),
-            ("max_iterations", "foreach"),
-            ("delay_between", "foreach"),
-            ("checkpoint_iterations", "foreach"),
-            ("break_when", "foreach` or `while_condition"),
-            ("max_while_iterations", "while_condition"),
-            ("update_context", "while_condition"),
-            ("steps", "foreach` or `while_condition"),
-        ] {
-            let fits = match needs {
-                "foreach" => fields.has("foreach"),
-                "while_condition" => fields.has("while_condition"),
-                _ => looped,
-            };
-            if fields.has(field) && !fits {
-                let span = fields.key_span(field).unwrap_or_else(|| fields.head());
-                let message = format!("`{field}` needs `{needs}`");
-                self.report.add(
-                    Diagnostic::new(&codes::MISSING_FIELD, span, message)
-                        .help(format!("add `{needs}`, or remove `{field}`")),
-                );
-            }
-        }
-    }
-
-    fn body_steps(&mut self, fields: &Fields<'_>) -> Node {
-        let items = fields.list("steps", self.report).unwrap_or_default();
-        Node::Seq(items.iter().filter_map(|item| self.step(*item)).collect())
-    }
-
-    fn looping(&mut self, fields: &Fields<'_>, work: Step, binds: &[Bind]) -> Looping {
-        let until = fields
-            .text("break_when", self.report)
-            .and_then(|text| self.condition(text));
-        let collect = self.bind(fields, "collect", Read::Value);
-        if let Some(over) = fields.text("foreach", self.report) {
-            let Some(over) = self.one_hole(over, "foreach") else {
-                return Looping::No(work);
-            };
-            return self.each(fields, work, binds, over, collect, until);
-        }
-        if let Some(text) = fields.text("while_condition", self.report) {
-            let Some(condition) = self.condition(text) else {
-                return Looping::No(work);
-            };
-            return self.repeat(fields, work, binds, condition, collect, until);
-        }
-        Looping::No(work)
-    }
-
-    fn each(
-        &mut self,
-        fields: &Fields<'_>,
-        mut work: Step,
-        binds: &[Bind],
-        over: Expr,
-        collect: Option<Bind>,
-        until: Option<Guard>,
-    ) -> Looping {
-        let width = self.width(fields);
-        let output = binds.iter().find(|bind| bind.read == Read::Value).cloned();
-        let (body_binds, last) = match (&width, &collect) {
-            // Side by side, iterations have variables of their own.
-            (Some(_), Some(_)) => (Vec::new(), None),
-            (Some(_), None) => (Vec::new(), output),
-            (None, Some(_)) => (without_value(binds), None),
-            (None, None) => (binds.to_vec(), None),
-        };
-        work.bind = body_binds;
-        work.on_failure = body_failure(work.on_failure);
-        let item = self.bind(fields, "as", Read::Value);
-        let limit = fields
-            .integer("max_iterations", self.report)
-            .unwrap_or(ITERATIONS);
-        let pause = fields.integer("delay_between", self.report).unwrap_or(0);
-        Looping::Yes(Node::Each(Box::new(Each {
-            over,
-            item: item.unwrap_or_else(|| Bind {
-                name: "item".to_string(),
-                span: fields.key_span("foreach").unwrap_or_else(|| fields.head()),
-                read: Read::Value,
-            }),
-            collect,
-            last,
-            width,
-            pause_ms: u64::try_from(pause).unwrap_or(0),
-            limit: u32::try_from(limit).unwrap_or(u32::MAX),
-            until,
-            body: work,
-        })))
-    }
-
-    fn repeat(
-        &mut self,
-        fields: &Fields<'_>,
-        mut work: Step,
-        binds: &[Bind],
-        condition: Guard,
-        collect: Option<Bind>,
-        until: Option<Guard>,
-    ) -> Looping {
-        work.bind = binds.to_vec();
-        work.on_failure = body_failure(work.on_failure);
-        let mut update = Vec::new();
-        for entry in fields
-            .map("update_context", self.report)
-            .unwrap_or_default()
-        {
-            let Some(name) = entry.name() else { continue };
-            let bind = Bind {
-                name: name.to_string(),
-                span: name_span(entry.key),
-                read: Read::Value,
-            };
-            update.push((bind, self.given(entry.value)));
-        }
-        let limit = fields
-            .integer("max_while_iterations", self.report)
-            .unwrap_or(ITERATIONS);
-        Looping::Yes(Node::While(Box::new(While {
-            condition,
-            until,
-            limit: u32::try_from(limit).unwrap_or(u32::MAX),
-            update,
-            collect,
-            body: work,
-        })))
-    }
-
-    /// How many iterations run at once; none for one after the other.
-    fn width(&mut self, fields: &Fields<'_>) -> Option<u32> {
-        let node = fields.node("parallel")?;
-        let Kind::Scalar(scalar) = node.kind else {
-            wrong_type(
-                "`parallel`",
-                "true, false or a number",
-                node,
-                self.dialect.schema,
-                self.report,
-            );
-            return None;
-        };
-        match resolve(scalar, self.dialect.schema) {
-            Plain::Bool(true) => Some(u32::MAX),
-            Plain::Bool(false) => None,
-            _ => {
-                let width = fields.integer("parallel", self.report)?;
-                Some(u32::try_from(width).unwrap_or(u32::MAX))
-            }
-        }
-    }
-}
-
-enum Looping {
-    No(Step),
-    Yes(Node),
-}
-
-/// What ends the loop is decided by the loop's own step.
-fn body_failure(on_failure: OnFailure) -> OnFailure {
-    match on_failure {
-        OnFailure::Continue { keep_output } => OnFailure::Continue { keep_output },
-        OnFailure::SkipRest | OnFailure::Stop => OnFailure::Stop,
-    }
-}
-
-fn without_value(binds: &[Bind]) -> Vec<Bind> {
-    binds
-        .iter()
-        .filter(|bind| bind.read != Read::Value)
-        .cloned()
-        .collect()
 }
 
 fn milliseconds(seconds: f64) -> i64 {

@@ -9,7 +9,7 @@ use super::builder::{Label, Writer};
 use super::expr::{self, SCOPE, truth_of};
 use crate::ir::{Attempts, Growth, Guard, Literal, Node, OnFailure, Read, Step, Store};
 use rrc_vm::isa::{Builtin, Instr, Status};
-use rrc_vm::plan::{HostCall, HostKind, NeedKind};
+use rrc_vm::plan::{HostCall, HostKind};
 
 /// Where control goes when a list of steps does not come to its end. Both labels stand at the
 /// stack height of the list.
@@ -62,9 +62,28 @@ pub enum Opening {
 impl Emitter<'_> {
     /// Steps one after the other; the value of the last that has one is the value of all.
     pub fn steps(&mut self, w: &mut Writer, steps: &[Step], value: Option<Taken>, exits: Exits) {
-        for step in steps {
-            self.step(w, step, Opening::Step, value, exits);
+        let stops = |step: &&Step| self.stops_plainly(step, Opening::Step);
+        if steps.iter().filter(stops).count() < 2 {
+            for step in steps {
+                self.step(w, step, Opening::Step, value, exits);
+            }
+            return;
         }
+        // Steps that end the list when they fail all do it in the same way, so they share it.
+        let (stop, done) = (w.label(), w.label());
+        for step in steps {
+            self.step_or(w, step, Opening::Step, value, exits, Some(stop));
+        }
+        w.push(Instr::Jump { to: w.to(done) });
+        w.bind(stop);
+        self.stop(w, exits);
+        w.bind(done);
+    }
+
+    /// Whether a failure of the step does nothing but end the list it stands in.
+    fn stops_plainly(&self, step: &Step, opening: Opening) -> bool {
+        let hooked = is_hooked(step, opening) && self.has_hook(Moment::Failed);
+        step.on_failure == OnFailure::Stop && !hooked
     }
 
     /// One step. Where its value goes, what is there stays when the step has none: it did not run,
@@ -77,12 +96,27 @@ impl Emitter<'_> {
         value: Option<Taken>,
         exits: Exits,
     ) {
+        self.step_or(w, step, opening, value, exits, None);
+    }
+
+    /// The same; a failure that does nothing but end the list goes to `stop`, with the open step
+    /// and the failure on top.
+    fn step_or(
+        &mut self,
+        w: &mut Writer,
+        step: &Step,
+        opening: Opening,
+        value: Option<Taken>,
+        exits: Exits,
+        stop: Option<Label>,
+    ) {
         let number = match opening {
             Opening::Step => self.tables.step(&step.id, step.kind, step.span),
             Opening::Iteration { step, .. } => step,
         };
         self.secret_outputs(step, number);
-        let (next, failed) = (w.label(), w.label());
+        let stop = stop.filter(|_| self.stops_plainly(step, opening));
+        let (next, failed) = (w.label(), stop.unwrap_or_else(|| w.label()));
         let said = may_say(step, value).then(|| w.local());
         if let Some(said) = said {
             w.push(Instr::Null {});
@@ -98,7 +132,7 @@ impl Emitter<'_> {
             w.push(Instr::JumpFailed { to: w.to(failed) });
             w.push(Instr::Pop {});
         }
-        let hooked = matches!(opening, Opening::Step) && !step.kind.is_hidden();
+        let hooked = is_hooked(step, opening);
         if hooked {
             self.hook(w, step, Moment::Before, None);
         }
@@ -113,7 +147,8 @@ impl Emitter<'_> {
         if step.store == Store::JsonOrDegrade && matches!(step.node, Node::Act(_)) {
             ends.push((Some(degraded), Status::Degraded));
         }
-        for (label, status) in ends {
+        let last = ends.len() - 1;
+        for (index, (label, status)) in ends.into_iter().enumerate() {
             if let Some(label) = label {
                 w.bind(label);
             }
@@ -123,41 +158,40 @@ impl Emitter<'_> {
             if hooked {
                 self.hook(w, step, Moment::After(status), None);
             }
-            w.push(Instr::Jump { to: w.to(next) });
+            if index < last || stop.is_none() {
+                w.push(Instr::Jump { to: w.to(next) });
+            }
         }
-        w.bind(failed);
-        if hooked && self.has_hook(Moment::Failed) {
-            let failure = w.local();
-            w.push(Instr::Store { local: failure });
-            self.hook(w, step, Moment::Failed, Some(failure));
-            w.push(Instr::Take { local: failure });
-            w.free(failure);
+        if stop.is_none() {
+            w.bind(failed);
+            if hooked && self.has_hook(Moment::Failed) {
+                let failure = w.local();
+                w.push(Instr::Store { local: failure });
+                self.hook(w, step, Moment::Failed, Some(failure));
+                w.push(Instr::Take { local: failure });
+                w.free(failure);
+            }
+            self.failure(w, step, value, said, next, exits);
         }
-        self.failure(w, step, value, said, next, exits);
         if let Some(said) = said {
             w.free(said);
         }
         w.bind(next);
     }
 
-    /// Names the secret variables that a step sets.
-    fn secret_outputs(&mut self, step: &Step, number: u32) {
-        let program = self.program;
-        let secret = |name: &str| {
-            let mut units = program.units.iter();
-            units.any(|unit| unit.secrets.iter().any(|secret| secret == name))
-        };
-        let collected = match &step.node {
-            Node::Each(each) => [each.collect.as_ref(), each.last.as_ref()],
-            Node::While(again) => [again.collect.as_ref(), None],
-            _ => [None, None],
-        };
-        let binds = step.bind.iter().chain(collected.into_iter().flatten());
-        let names = binds.map(|bind| bind.name.as_str());
-        for name in names.filter(|name| secret(name)) {
-            self.tables
-                .need_of_step(NeedKind::SecretOutput, name, number);
-        }
+    /// Ends the open step with the failure on top, and the list with it.
+    fn stop(&mut self, w: &mut Writer, exits: Exits) {
+        let failure = w.local();
+        w.push(Instr::Store { local: failure });
+        w.push(Instr::Load { local: failure });
+        w.push(Instr::StepEnd {
+            status: Status::Failed as u8,
+        });
+        w.push(Instr::Take { local: failure });
+        w.push(Instr::Jump {
+            to: w.to(exits.failed),
+        });
+        w.free(failure);
     }
 
     fn open(&mut self, w: &mut Writer, opening: Opening, number: u32) {
@@ -216,17 +250,7 @@ impl Emitter<'_> {
             status: Status::Failed as u8,
         };
         match step.on_failure {
-            OnFailure::Stop => {
-                let failure = w.local();
-                w.push(Instr::Store { local: failure });
-                w.push(Instr::Load { local: failure });
-                w.push(end);
-                w.push(Instr::Take { local: failure });
-                w.push(Instr::Jump {
-                    to: w.to(exits.failed),
-                });
-                w.free(failure);
-            }
+            OnFailure::Stop => self.stop(w, exits),
             OnFailure::SkipRest => {
                 self.bind_failed(w, step, value, said);
                 w.push(end);
@@ -497,7 +521,7 @@ impl Emitter<'_> {
     fn bind(&mut self, w: &mut Writer, step: &Step, value: Option<Taken>, this: Try, ways: Ways) {
         let failed = ways.failed;
         // JSON is asked for even if nobody binds it: not being JSON is then the step's failure.
-        let checks = matches!(step.store, Store::Json | Store::JsonOrDegrade);
+        let checks = matches!(step.store, Store::Json { .. } | Store::JsonOrDegrade);
         if step.bind.is_empty() && value.is_none() && !checks {
             return;
         }
@@ -514,7 +538,7 @@ impl Emitter<'_> {
                 w.push(Instr::JsonOrText {});
                 w.push(Instr::JumpFailed { to: w.to(failed) });
             }
-            Store::Json => {
+            Store::Json { .. } => {
                 w.push(Instr::ParseJson {});
                 match this.said {
                     None => w.push(Instr::JumpFailed { to: w.to(failed) }),
@@ -631,8 +655,10 @@ fn keeps_output(step: &Step) -> bool {
 fn kept_form(w: &mut Writer, store: Store, none: Label) {
     let (wrong, right) = (w.label(), w.label());
     w.push(match store {
-        Store::JsonOrText | Store::JsonOrDegrade => Instr::JsonOrText {},
-        Store::AsIs | Store::Exact | Store::Json => Instr::Concat { parts: 1 },
+        Store::JsonOrText | Store::JsonOrDegrade | Store::Json { trim: true } => {
+            Instr::JsonOrText {}
+        }
+        Store::AsIs | Store::Exact | Store::Json { trim: false } => Instr::Concat { parts: 1 },
     });
     w.push(Instr::JumpFailed { to: w.to(wrong) });
     w.push(Instr::Jump { to: w.to(right) });
@@ -640,6 +666,11 @@ fn kept_form(w: &mut Writer, store: Store, none: Label) {
     w.push(Instr::Pop {});
     w.push(Instr::Jump { to: w.to(none) });
     w.bind(right);
+}
+
+/// Whether hooks run around a step: around those that the user wrote.
+fn is_hooked(step: &Step, opening: Opening) -> bool {
+    matches!(opening, Opening::Step) && !step.kind.is_hidden()
 }
 
 /// Whether a failed step sets anything.
@@ -652,7 +683,7 @@ fn binds_failed(step: &Step, value: Option<Taken>) -> bool {
 
 /// Whether a step can fail after a reply of which something is kept.
 fn may_say(step: &Step, value: Option<Taken>) -> bool {
-    step.store == Store::Json && binds_failed(step, value)
+    matches!(step.store, Store::Json { .. }) && binds_failed(step, value)
 }
 
 /// Where a guard goes when the step does not run.

@@ -141,8 +141,8 @@ pub enum Store {
     Exact,
     /// Trimmed; a JSON value if all of it is JSON.
     JsonOrText,
-    /// The JSON in it; no JSON fails the step.
-    Json,
+    /// The JSON in it; no JSON fails the step, of which then the text is kept, trimmed or not.
+    Json { trim: bool },
     /// The JSON in it; without, the trimmed text, and the step counts as degraded.
     JsonOrDegrade,
 }

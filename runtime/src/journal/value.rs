@@ -302,8 +302,7 @@ impl Decoder<'_> {
             return Err(format!("`{hash}` names no file"));
         }
         let path = self.blobs.join(hash);
-        let bytes =
-            std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let bytes = std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         if blake3::hash(&bytes).to_hex().as_str() != hash {
             return Err(format!("{} is damaged", path.display()));
         }

@@ -176,7 +176,12 @@ fn url_password(text: &[u8], at: usize) -> Option<(usize, usize)> {
     if !scheme.ends_with(b"//") || scheme.len() < 3 || scheme[scheme.len() - 3] != b':' {
         return None;
     }
-    let end = at + 1 + text[at + 1..].iter().take_while(|byte| plain(**byte)).count();
+    let end = at
+        + 1
+        + text[at + 1..]
+            .iter()
+            .take_while(|byte| plain(**byte))
+            .count();
     let value = &text[at + 1..end];
     (text.get(end) == Some(&b'@') && looks_given(value)).then_some((at + 1, end))
 }
@@ -206,8 +211,7 @@ fn assigned(text: &[u8], at: usize) -> Option<(usize, usize)> {
     let start = before.iter().rev().take_while(|byte| name(**byte)).count();
     let said = &before[before.len() - start..];
     let tail = |wanted: &[u8]| {
-        said.len() >= wanted.len()
-            && said[said.len() - wanted.len()..].eq_ignore_ascii_case(wanted)
+        said.len() >= wanted.len() && said[said.len() - wanted.len()..].eq_ignore_ascii_case(wanted)
     };
     let key = text[at] == b'=' && said.len() > 6 && tail(b"_key");
     if !key && !NAMED.iter().any(|wanted| tail(wanted)) {
@@ -250,8 +254,18 @@ mod tests {
     fn tokens_of_services_are_found() {
         let long = "aB3".repeat(14);
         for prefix in [
-            "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "sk-", "sk-ant-",
-            "sk-proj-", "xoxb-", "AIza",
+            "ghp_",
+            "gho_",
+            "ghu_",
+            "ghs_",
+            "ghr_",
+            "github_pat_",
+            "glpat-",
+            "sk-",
+            "sk-ant-",
+            "sk-proj-",
+            "xoxb-",
+            "AIza",
         ] {
             let token = format!("{prefix}{long}");
             assert_eq!(hidden(&format!("it is {token}.")), [token.as_str()]);
@@ -268,7 +282,10 @@ mod tests {
             hidden("Authorization: Bearer abcdefghijklmnopqrst1"),
             ["abcdefghijklmnopqrst1"]
         );
-        assert_eq!(hidden("basic dXNlcjpwYXNzd29yZA=="), ["dXNlcjpwYXNzd29yZA=="]);
+        assert_eq!(
+            hidden("basic dXNlcjpwYXNzd29yZA=="),
+            ["dXNlcjpwYXNzd29yZA=="]
+        );
         assert_eq!(hidden("https://me:pa55@host/x"), ["pa55"]);
         assert_eq!(hidden("DB_PASSWORD=hunter2hunter2"), ["hunter2hunter2"]);
         assert_eq!(hidden(r#"{"api_key": "abcd1234efgh"}"#), ["abcd1234efgh"]);

@@ -15,7 +15,7 @@ pub static AMPLIFIER: Dialect = Dialect {
     truth: Truth::Words,
     missing: Missing::Fail,
     store: Store::Exact,
-    store_json: Store::Json,
+    store_json: Store::Json { trim: false },
     output_by_id: false,
     keep_output: true,
     infer_kind: false,

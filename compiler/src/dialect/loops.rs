@@ -1,0 +1,205 @@
+//! Loops: a step's work once per item, or again and again.
+//!
+//! The condition of the step and what a failure does belong to the loop; tries and deadlines to
+//! each iteration.
+
+use super::text::Lower;
+use crate::codes;
+use crate::diagnostic::Diagnostic;
+use crate::doc::fields::{Fields, name_span, wrong_type};
+use crate::doc::{Kind, Plain, resolve};
+use crate::ir::{Bind, Each, Expr, Guard, Node, OnFailure, Read, Step, While};
+
+/// Iterations of a loop when the recipe does not say.
+const ITERATIONS: i64 = 100;
+
+impl Lower<'_> {
+    /// Fields that mean something only on a loop.
+    pub fn loop_only(&mut self, fields: &Fields<'_>, looped: bool) {
+        if fields.has("foreach") && fields.has("while_condition") {
+            let span = fields
+                .key_span("while_condition")
+                .unwrap_or_else(|| fields.head());
+            let message = "`foreach` and `while_condition` exclude each other";
+            self.report.add(
+                Diagnostic::new(&codes::EXCLUSIVE_FIELDS, span, message)
+                    .help("keep one of the two; put the other on a step of its own"),
+            );
+        }
+        for (field, needs) in [
+            ("parallel", "foreach"),
+            ("collect", "foreach` or `while_condition"),
+            ("as", "foreach"),
+            ("max_iterations", "foreach"),
+            ("delay_between", "foreach"),
+            ("checkpoint_iterations", "foreach"),
+            ("break_when", "foreach` or `while_condition"),
+            ("max_while_iterations", "while_condition"),
+            ("update_context", "while_condition"),
+            ("steps", "foreach` or `while_condition"),
+        ] {
+            let fits = match needs {
+                "foreach" => fields.has("foreach"),
+                "while_condition" => fields.has("while_condition"),
+                _ => looped,
+            };
+            if fields.has(field) && !fits {
+                let span = fields.key_span(field).unwrap_or_else(|| fields.head());
+                let message = format!("`{field}` needs `{needs}`");
+                self.report.add(
+                    Diagnostic::new(&codes::MISSING_FIELD, span, message)
+                        .help(format!("add `{needs}`, or remove `{field}`")),
+                );
+            }
+        }
+    }
+
+    pub fn body_steps(&mut self, fields: &Fields<'_>) -> Node {
+        let items = fields.list("steps", self.report).unwrap_or_default();
+        Node::Seq(items.iter().filter_map(|item| self.step(*item)).collect())
+    }
+
+    pub fn looping(&mut self, fields: &Fields<'_>, work: Step, binds: &[Bind]) -> Looping {
+        let until = fields
+            .text("break_when", self.report)
+            .and_then(|text| self.condition(text));
+        let collect = self.bind(fields, "collect", Read::Value);
+        if let Some(over) = fields.text("foreach", self.report) {
+            let Some(over) = self.one_hole(over, "foreach") else {
+                return Looping::No(work);
+            };
+            return self.each(fields, work, binds, over, collect, until);
+        }
+        if let Some(text) = fields.text("while_condition", self.report) {
+            let Some(condition) = self.condition(text) else {
+                return Looping::No(work);
+            };
+            return self.repeat(fields, work, binds, condition, collect, until);
+        }
+        Looping::No(work)
+    }
+
+    fn each(
+        &mut self,
+        fields: &Fields<'_>,
+        mut work: Step,
+        binds: &[Bind],
+        over: Expr,
+        collect: Option<Bind>,
+        until: Option<Guard>,
+    ) -> Looping {
+        let width = self.width(fields);
+        let output = binds.iter().find(|bind| bind.read == Read::Value).cloned();
+        let (body_binds, last) = match (&width, &collect) {
+            // Side by side, iterations have variables of their own.
+            (Some(_), Some(_)) => (Vec::new(), None),
+            (Some(_), None) => (Vec::new(), output),
+            (None, Some(_)) => (without_value(binds), None),
+            (None, None) => (binds.to_vec(), None),
+        };
+        work.bind = body_binds;
+        work.on_failure = body_failure(work.on_failure);
+        let item = self.bind(fields, "as", Read::Value);
+        let limit = fields
+            .integer("max_iterations", self.report)
+            .unwrap_or(ITERATIONS);
+        let pause = fields.integer("delay_between", self.report).unwrap_or(0);
+        Looping::Yes(Node::Each(Box::new(Each {
+            over,
+            item: item.unwrap_or_else(|| Bind {
+                name: "item".to_string(),
+                span: fields.key_span("foreach").unwrap_or_else(|| fields.head()),
+                read: Read::Value,
+            }),
+            collect,
+            last,
+            width,
+            pause_ms: u64::try_from(pause).unwrap_or(0),
+            limit: u32::try_from(limit).unwrap_or(u32::MAX),
+            until,
+            body: work,
+        })))
+    }
+
+    fn repeat(
+        &mut self,
+        fields: &Fields<'_>,
+        mut work: Step,
+        binds: &[Bind],
+        condition: Guard,
+        collect: Option<Bind>,
+        until: Option<Guard>,
+    ) -> Looping {
+        work.bind = binds.to_vec();
+        work.on_failure = body_failure(work.on_failure);
+        let mut update = Vec::new();
+        for entry in fields
+            .map("update_context", self.report)
+            .unwrap_or_default()
+        {
+            let Some(name) = entry.name() else { continue };
+            let bind = Bind {
+                name: name.to_string(),
+                span: name_span(entry.key),
+                read: Read::Value,
+            };
+            update.push((bind, self.given(entry.value)));
+        }
+        let limit = fields
+            .integer("max_while_iterations", self.report)
+            .unwrap_or(ITERATIONS);
+        Looping::Yes(Node::While(Box::new(While {
+            condition,
+            until,
+            limit: u32::try_from(limit).unwrap_or(u32::MAX),
+            update,
+            collect,
+            body: work,
+        })))
+    }
+
+    /// How many iterations run at once; none for one after the other.
+    fn width(&mut self, fields: &Fields<'_>) -> Option<u32> {
+        let node = fields.node("parallel")?;
+        let Kind::Scalar(scalar) = node.kind else {
+            wrong_type(
+                "`parallel`",
+                "true, false or a number",
+                node,
+                self.dialect.schema,
+                self.report,
+            );
+            return None;
+        };
+        match resolve(scalar, self.dialect.schema) {
+            Plain::Bool(true) => Some(u32::MAX),
+            Plain::Bool(false) => None,
+            _ => {
+                let width = fields.integer("parallel", self.report)?;
+                Some(u32::try_from(width).unwrap_or(u32::MAX))
+            }
+        }
+    }
+}
+
+/// A step's work, or the loop that was made of it.
+pub enum Looping {
+    No(Step),
+    Yes(Node),
+}
+
+/// What ends the loop is decided by the loop's own step.
+fn body_failure(on_failure: OnFailure) -> OnFailure {
+    match on_failure {
+        OnFailure::Continue { keep_output } => OnFailure::Continue { keep_output },
+        OnFailure::SkipRest | OnFailure::Stop => OnFailure::Stop,
+    }
+}
+
+fn without_value(binds: &[Bind]) -> Vec<Bind> {
+    binds
+        .iter()
+        .filter(|bind| bind.read != Read::Value)
+        .cloned()
+        .collect()
+}
