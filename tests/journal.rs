@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Loops, steps at once and a recipe in a recipe; each step leaves a line in `log` when it starts.
-const MAIN: &str = "
+const MAIN: &str = "# rrc: dialect = amplifier
 name: main
 version: 1.0.0
 description: d
@@ -321,7 +321,7 @@ fn a_record_that_ends_too_early_is_incomplete() {
 #[test]
 fn a_failed_run_goes_on_with_what_failed() {
     let steps = "
-  - {id: a, type: bash, command: 'echo a >> log; echo A', output: a}
+  - {id: a, type: bash, command: 'echo a >> log; printf A', output: a}
   - {id: b, type: bash, command: 'echo b >> log; test -e ok'}
   - {id: c, type: bash, command: 'echo c{{a}} >> log'}
 ";
