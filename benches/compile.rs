@@ -1,6 +1,11 @@
 //! What it costs to check a recipe of the largest size, and to read one condition.
 //!
 //! The reference is reading the same bytes as YAML and nothing else.
+#![allow(
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a suite fails by panicking"
+)]
 
 mod generated;
 

@@ -1,5 +1,10 @@
 //! Whole processes: `rrc` against `/bin/true`, one after the other, so that both meet the same
 //! machine.
+#![allow(
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a suite fails by panicking"
+)]
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -13,8 +13,8 @@ use std::path::Path;
 
 pub struct Audit {
     file: File,
-    /// When each open step started, and how much it has stored.
-    open: HashMap<RecordId, (u64, usize)>,
+    /// When each open step started.
+    open: HashMap<RecordId, u64>,
 }
 
 impl Audit {
@@ -41,29 +41,30 @@ impl Audit {
         let Some(step) = &event.step else {
             return Ok(());
         };
-        let (status, error) = match (&event.what, step.record) {
+        let (status, error, length) = match (&event.what, step.record) {
             (What::StepStart | What::Iteration { .. }, Some(record)) => {
-                self.open.insert(record, (event.at_ms, 0));
+                self.open.insert(record, event.at_ms);
                 return Ok(());
             }
-            (What::StepStored { value }, Some(record)) => {
-                if let Some((_, length)) = self.open.get_mut(&record) {
-                    *length = render(value).len();
-                }
-                return Ok(());
-            }
-            (What::StepEnd { status, result, .. }, _) => {
+            (
+                What::StepEnd {
+                    status,
+                    result,
+                    output,
+                },
+                _,
+            ) => {
                 let error = match result {
                     Value::Failure(failure) => Some(failure.message.to_string()),
                     _ => None,
                 };
-                (*status, error)
+                (*status, error, render(output).len())
             }
-            (What::StepSkip, _) => (Status::Skipped, None),
+            (What::StepSkip, _) => (Status::Skipped, None, 0),
             _ => return Ok(()),
         };
         let opened = step.record.and_then(|record| self.open.remove(&record));
-        let (started, length) = opened.unwrap_or((event.at_ms, 0));
+        let started = opened.unwrap_or(event.at_ms);
         let line = json!({
             "step_id": step.id,
             "status": status.word(),

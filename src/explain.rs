@@ -4,6 +4,7 @@ use crate::cli::ExplainArgs;
 use crate::{OK, Streams, USAGE};
 use rrc_compiler::codes;
 use rrc_compiler::diagnostic::nearest;
+use std::borrow::Cow;
 use std::io;
 
 /// The pages of `spec/rules`, by their codes.
@@ -28,15 +29,7 @@ pub fn explain(args: &ExplainArgs, streams: &mut Streams<'_>) -> io::Result<u8> 
     };
     match codes::find(written) {
         Some(code) => {
-            let page = PAGES.iter().find(|(known, _)| *known == code.code);
-            match page {
-                Some((_, page)) => streams.out.write_all(page.as_bytes())?,
-                None => writeln!(
-                    streams.out,
-                    "# {} {}\n\n{}",
-                    code.code, code.name, code.summary
-                )?,
-            }
+            streams.out.write_all(page(code).as_bytes())?;
             Ok(OK)
         }
         None => {
@@ -48,5 +41,13 @@ pub fn explain(args: &ExplainArgs, streams: &mut Streams<'_>) -> io::Result<u8> 
             }
             Ok(USAGE)
         }
+    }
+}
+
+/// The page of a code, in Markdown.
+pub fn page(code: &codes::Code) -> Cow<'static, str> {
+    match PAGES.iter().find(|(known, _)| *known == code.code) {
+        Some((_, page)) => Cow::Borrowed(page),
+        None => format!("# {} {}\n\n{}\n", code.code, code.name, code.summary).into(),
     }
 }

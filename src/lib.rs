@@ -13,6 +13,7 @@ mod disk;
 mod dry;
 mod eval;
 mod explain;
+mod lsp;
 mod plan;
 mod recorded;
 mod results;
@@ -66,6 +67,7 @@ pub fn run(
         cli::Command::Eval(args) => eval::eval(args, global, &mut streams),
         cli::Command::Disasm(args) => disasm::disasm(args, global, &mut streams),
         cli::Command::Explain(args) => explain::explain(args, &mut streams),
+        cli::Command::Lsp(_) => lsp::lsp(global, &mut streams),
         cli::Command::Completions(args) => cli::completions(args, &mut streams),
     };
     let done = done.and_then(|code| streams.out.flush().map(|()| code));

@@ -1,7 +1,6 @@
 //! Runs that are recorded: where they are kept, and how one goes on or is shown again.
 
 use crate::cli::{Global, RunArgs};
-use crate::config::Config;
 use crate::results::Clock;
 use crate::run::{self, Prepared};
 use crate::{Streams, USAGE, plan, values};
@@ -171,7 +170,7 @@ fn latest(file: &str) -> Result<Recorded, String> {
         .filter(|recorded| recorded.start.file == wanted)
         .find(|recorded| {
             let denied = recorded.finish.as_ref().is_some_and(|end| end.denied);
-            !denied && !matches!(recorded.status(), "completed" | "partial" | "running")
+            !denied && !matches!(recorded.status(), "completed" | "partial")
         })
         .ok_or_else(|| {
             format!(
@@ -287,9 +286,9 @@ fn resume(
         let words = format!("{} is not there any more", start.directory.display());
         return refuse(&words, "", streams);
     }
-    let config = match Config::find(&start.file, global) {
+    let config = match plan::configuration(&start.file, global, streams)? {
         Ok(config) => config,
-        Err(words) => return refuse(&words, "", streams),
+        Err(code) => return Ok(code),
     };
     if !run::agents_are_known(verified.plan(), &config, &start.file, streams)? {
         return Ok(USAGE);
@@ -304,7 +303,7 @@ fn resume(
     let settings = Settings {
         run_id: run.clone(),
         directory: start.directory.clone(),
-        jobs: args.jobs as usize,
+        jobs: run::jobs(args, &config),
         timeout,
         approve: args.approve.clone(),
         deny: args.deny.clone(),
@@ -383,7 +382,12 @@ fn replay(
     let start = &recorded.start;
     let compiled = match args.file.as_deref() {
         Some(file) => {
-            run::load(file, None, &start.secrets, global, streams)?.map(|loaded| loaded.verified)
+            let config = match plan::configuration(file, global, streams)? {
+                Ok(config) => config,
+                Err(code) => return Ok(code),
+            };
+            run::load(file, None, &start.secrets, &config, global, streams)?
+                .map(|loaded| loaded.verified)
         }
         None => saved_plan(recorded, global, streams)?,
     };
@@ -406,7 +410,7 @@ fn replay(
     let settings = Settings {
         run_id: start.run.clone(),
         directory: start.directory.clone(),
-        jobs: args.jobs as usize,
+        jobs: 1,
         timeout: None,
         approve: Vec::new(),
         deny: Vec::new(),

@@ -16,7 +16,11 @@ use rrc_vm::verify::Verified;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
+
+/// Processes at once, when nobody says otherwise.
+const MOST_PROCESSES: u32 = 64;
 
 /// A plan that may run, and what its recipe says if there is one.
 pub struct Loaded {
@@ -29,13 +33,14 @@ pub fn load(
     file: &str,
     given: Option<&Map>,
     secrets: &[String],
+    config: &Arc<Config>,
     global: &Global,
     streams: &mut Streams<'_>,
 ) -> io::Result<plan::Found<Loaded>> {
     let mut understood = None;
     let compiled = match plan::is_plan(file) {
         true => plan::read(file, global, streams)?,
-        false => plan::compile(file, given, secrets, global, streams)?.map(|compiled| {
+        false => plan::compile(file, given, secrets, config, global, streams)?.map(|compiled| {
             understood = Some((compiled.program, compiled.sources));
             compiled.plan
         }),
@@ -67,7 +72,11 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
     if !values::put_over(&mut given, args.vars.as_deref(), &args.set, streams)? {
         return Ok(USAGE);
     }
-    let loaded = match load(file, Some(&given), &args.secret, global, streams)? {
+    let config = match plan::configuration(file, global, streams)? {
+        Ok(config) => config,
+        Err(code) => return Ok(code),
+    };
+    let loaded = match load(file, Some(&given), &args.secret, &config, global, streams)? {
         Ok(loaded) => loaded,
         Err(code) => return Ok(code),
     };
@@ -94,13 +103,6 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
     if args.explain || args.dry_run {
         return show_plan(&loaded, file, &variables, args, streams);
     }
-    let config = match Config::find(file, global) {
-        Ok(config) => config,
-        Err(words) => {
-            writeln!(streams.err, "rrc: {words}")?;
-            return Ok(USAGE);
-        }
-    };
     if !agents_are_known(verified.plan(), &config, file, streams)? {
         return Ok(USAGE);
     }
@@ -114,7 +116,7 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
     let settings = Settings {
         run_id: clock.run_id(),
         directory,
-        jobs: args.jobs as usize,
+        jobs: jobs(args, &config),
         timeout,
         approve: args.approve.clone(),
         deny: args.deny.clone(),
@@ -340,6 +342,11 @@ pub fn agents_are_known(
         "help: set `command` under `[agent]` in rrc.toml"
     )?;
     Ok(false)
+}
+
+/// How many processes may run at once.
+pub fn jobs(args: &RunArgs, config: &Config) -> usize {
+    args.jobs.or(config.run.jobs).unwrap_or(MOST_PROCESSES) as usize
 }
 
 /// Where steps run.

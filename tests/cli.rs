@@ -1,4 +1,9 @@
 //! The binary as a user meets it: streams, exit codes, formats, and bad input of every kind.
+#![allow(
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a suite fails by panicking"
+)]
 
 mod binary;
 

@@ -192,7 +192,17 @@ fn a_run_that_is_killed_at_any_moment_goes_on_to_the_same_end() {
             if said.code == Some(0) {
                 break said.json();
             }
-            assert!(said.signal.is_some(), "seed {seed}: {said:#?}");
+            if said.err.contains("still running") {
+                // A child that was just being started has not let go of the journal.
+                std::thread::sleep(Duration::from_millis(20));
+            } else if said.err.contains("no run") {
+                // Killed between its last record and its last words.
+                let args = ["run", "--replay", &only_run(&folder)];
+                let said = folder.rrc(&[&args[..], &["--output-format", "json"]].concat());
+                break said.go().exits(0).json();
+            } else {
+                assert!(said.signal.is_some(), "seed {seed}: {said:#?}");
+            }
             forget_unborn(&folder);
         };
         assert_eq!(normal(report), expected, "seed {seed}");

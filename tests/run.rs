@@ -1,5 +1,10 @@
 //! Real children through `rrc run`: deadlines, signals, what is left behind, values, outcomes,
 //! events.
+#![allow(
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a suite fails by panicking"
+)]
 
 mod binary;
 

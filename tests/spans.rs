@@ -1,5 +1,10 @@
 //! A finding points at the bytes that the author wrote: for a misspelt name in every style of
 //! scalar, in every field that takes one, with line breaks, tabs and wide characters before it.
+#![allow(
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a suite fails by panicking"
+)]
 
 mod binary;
 

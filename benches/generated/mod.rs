@@ -68,7 +68,7 @@ pub fn steps(count: usize) -> String {
     let mut text = header();
     let mut defined = String::new();
     (1..=count)
-        .for_each(|number| write!(defined, "  out{number}: 0\n").expect("a string takes all"));
+        .for_each(|number| writeln!(defined, "  out{number}: 0").expect("a string takes all"));
     text = text.replace("steps:\n", &format!("{defined}steps:\n"));
     (1..=count).for_each(|number| add(&mut text, SHORT, number));
     text

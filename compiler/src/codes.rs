@@ -61,6 +61,8 @@ codes! {
     AMBIGUOUS_SCALAR "RRC0012" "ambiguous-scalar" Warning "a plain scalar means different things to YAML 1.1 and YAML 1.2";
     UNQUOTED_HOLE "RRC0013" "unquoted-hole" Error "an unquoted `{{x}}` reads as a YAML map";
     DIALECT_CONFLICT "RRC0014" "dialect-conflict" Error "a recipe shows signs of both dialects";
+    UNUSED_IGNORE "RRC0015" "unused-ignore" Warning "a comment ignores findings that are not there";
+    BAD_IGNORE "RRC0016" "bad-ignore" Warning "a comment that ignores findings cannot be understood";
 
     WRONG_TYPE "RRC0101" "wrong-type" Error "a field holds a value of the wrong type";
     UNKNOWN_FIELD "RRC0102" "unknown-field" Error "a field that nothing knows";
@@ -76,17 +78,41 @@ codes! {
     MISSING_RECIPE "RRC0204" "missing-recipe" Error "a recipe that is called or extended cannot be found";
     RECIPE_CYCLE "RRC0205" "recipe-cycle" Error "recipes call or extend each other without an end";
     PARALLEL_CONFLICT "RRC0206" "parallel-conflict" Error "steps that run side by side use the same variable";
+    POSSIBLY_UNSET "RRC0207" "possibly-unset" Warning "a variable is read that no step may have set";
+    MISSING_INPUT "RRC0208" "missing-input" Error "a call does not give a recipe what it needs";
+    UNKNOWN_RESULT "RRC0209" "unknown-result" Error "a field of a recipe's result that the recipe never sets";
+    MISSPELT_OUTPUT "RRC0210" "misspelt-output" Warning "an output that nothing reads has nearly the name of a variable that is read";
+    UNUSED_OUTPUT "RRC0211" "unused-output" Note "an output that nothing reads";
+    UNUSED_INPUT "RRC0212" "unused-input" Note "a variable of `context` that nothing reads";
+    SET_TWICE "RRC0213" "set-twice" Warning "a variable is set again before anything has read it";
+    SHADOWED_VARIABLE "RRC0214" "shadowed-variable" Warning "the variable of a loop hides another one";
+    NOT_EXPORTED "RRC0215" "not-exported" Warning "a script reads a variable that is not in its environment";
+    MISSPELT_EXPORT "RRC0216" "misspelt-export" Warning "a script reads nearly the name of a variable in its environment";
+    UNSET_IN_SCRIPT "RRC0217" "unset-in-script" Warning "a script that stops at unset variables reads one that may not be set";
 
     BAD_CONDITION "RRC0301" "bad-condition" Error "a condition that cannot be read";
     UNKNOWN_FUNCTION "RRC0302" "unknown-function" Error "a function or method that does not exist";
     WRONG_ARGUMENTS "RRC0303" "wrong-arguments" Error "a function or method is given the wrong number of arguments";
     NOT_A_HOLE "RRC0304" "not-a-hole" Warning "text that looks like a hole but is not one";
 
+    CONSTANT_CONDITION "RRC0305" "constant-condition" Warning "a condition that is always true or always false";
+    NEVER_EQUAL "RRC0306" "never-equal" Warning "two values are compared that can never be equal";
+    IN_NUMBER "RRC0307" "in-number" Warning "`in` asks for something inside a number or a boolean";
+    FIELD_OF_TEXT "RRC0308" "field-of-text" Error "a field is read from a value that has none";
+    NO_SUCH_FIELD "RRC0309" "no-such-field" Error "a field is read that a value does not have";
+    NOT_A_LIST "RRC0310" "not-a-list" Error "`foreach` goes over something that is not a list";
+    TOO_MANY_ITEMS "RRC0311" "too-many-items" Error "a list is longer than `max_iterations` allows";
+    WRONG_ARGUMENT "RRC0312" "wrong-argument" Error "a function or method is given a value it cannot use";
+    SCHEMA_AS_VALUE "RRC0313" "schema-as-value" Warning "a declaration stands where a value is expected";
+    NOT_A_NUMBER "RRC0314" "not-a-number" Error "a number is wanted and the value is none";
+
     NO_SAFE_FORM "RRC0401" "no-safe-form" Error "a hole stands where no value can go safely";
 
     VALUE_IN_PROGRAM_TEXT "RRC0501" "value-in-program-text" Warning "a value becomes part of another program's text";
     VALUE_AS_COMMAND "RRC0502" "value-as-command" Warning "a value is used as the name of a command";
     RAW_VALUE "RRC0503" "raw-value" Warning "a value from outside is pasted into shell text";
+    OVERWRITTEN_BY_ID "RRC0504" "overwritten-by-id" Warning "the output of a step is stored over a variable that has the name of the step";
+    SHELLCHECK "RRC0590" "shellcheck" Warning "shellcheck finds something in shell text";
 
     TOO_MANY_STEPS "RRC0601" "too-many-steps" Error "a recipe has more steps than rrc accepts";
     STEP_LIMIT "RRC0602" "step-limit" Error "a recipe must run more steps than its own limit allows";

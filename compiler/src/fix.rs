@@ -182,6 +182,41 @@ pub fn diff(old: &str, new: &str, name: &str) -> String {
     out
 }
 
+/// The edits that lead from the old text to the new, by whole lines: bytes of the old text, and
+/// what takes their place. In order, and apart from each other.
+pub fn edits<'n>(old: &str, new: &'n str) -> Vec<(std::ops::Range<usize>, &'n str)> {
+    let (a, b): (Vec<&str>, Vec<&str>) = (
+        old.split_inclusive('\n').collect(),
+        new.split_inclusive('\n').collect(),
+    );
+    let mut found: Vec<(std::ops::Range<usize>, std::ops::Range<usize>)> = Vec::new();
+    let (mut i, mut j, mut from, mut to) = (0, 0, 0, 0);
+    for line in compare(&a, &b) {
+        if line != Line::Same
+            && found
+                .last()
+                .is_none_or(|(o, n)| (o.end, n.end) != (from, to))
+        {
+            found.push((from..from, to..to));
+        }
+        if line != Line::New {
+            from += a[i].len();
+            i += 1;
+        }
+        if line != Line::Old {
+            to += b[j].len();
+            j += 1;
+        }
+        if let Some((old, new)) = found.last_mut().filter(|_| line != Line::Same) {
+            (old.end, new.end) = (from, to);
+        }
+    }
+    found
+        .into_iter()
+        .map(|(old, range)| (old, &new[range]))
+        .collect()
+}
+
 /// Where a hunk that starts at `at` ends: after its last change and the lines around it.
 fn hunk_end(lines: &[Line], at: usize) -> usize {
     let mut end = at;
@@ -538,6 +573,11 @@ mod tests {
             };
             let (old, new) = (text(40), text(40));
             assert_eq!(patched(&old, &diff(&old, &new, "x")), new, "round {round}");
+            let mut edited = old.clone();
+            for (range, text) in edits(&old, &new).into_iter().rev() {
+                edited.replace_range(range, text);
+            }
+            assert_eq!(edited, new, "round {round}");
         }
         let old: String = (0..5000).map(|n| format!("{n}\n")).collect();
         let new: String = (0..5000).map(|n| format!("{}\n", n * 2 + 1)).collect();

@@ -6,10 +6,10 @@
 
 use crate::codes;
 use crate::codes::Severity;
-use crate::diagnostic::{Diagnostic, Fix, Report, nearest};
+use crate::diagnostic::{Applicability, Diagnostic, Fix, Report, nearest};
 use crate::ir::visit;
 use crate::ir::{
-    Action, Bind, Call, Expr, ExprKind, HOOK_NAMES, Literal, Missing, Node, Program, Step, Unit,
+    Action, Bind, Call, Expr, ExprKind, HOOK_NAMES, Missing, Node, Program, Step, Unit,
 };
 use crate::source::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -18,10 +18,73 @@ use rustc_hash::{FxHashMap, FxHashSet};
 const LOOP_NAMES: [&str; 2] = ["_loop_index", "_loop_iteration"];
 
 pub fn resolve(program: &Program, report: &mut Report) {
+    let (sure, known) = (!report.has_errors(), report.findings.len());
     let links = Links::new(program);
     for (number, unit) in program.units.iter().enumerate() {
         Scope::new(program, &links, number).unit(unit, report);
+        inputs_given(program, &links, unit, report);
     }
+    // A name may be missing only because of a mistake that was found before, such as a loop that
+    // is misspelt; what is near it is a guess, then.
+    for finding in &mut report.findings[known..] {
+        match &mut finding.fix {
+            Some(fix) if !sure && fix.applicability == Applicability::Safe => {
+                fix.applicability = Applicability::Unsafe;
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What one call gives a recipe, another must give as well. A name that no call gives is said
+/// where it is read.
+fn inputs_given(program: &Program, links: &Links<'_>, unit: &Unit, report: &mut Report) {
+    let mut calls: Vec<(usize, &Call)> = Vec::new();
+    for step in &unit.steps {
+        visit::calls(step, &mut |call| match call.target {
+            Some(target) if !call.inherits => calls.push((target, call)),
+            _ => {}
+        });
+    }
+    for (target, call) in calls {
+        let gives = |name: &str| call.context.iter().any(|(given, _)| given == name);
+        let mut wanted: Vec<&str> = links.given[target]
+            .iter()
+            .copied()
+            .filter(|name| !gives(name))
+            .collect();
+        if wanted.is_empty() {
+            continue;
+        }
+        wanted.sort_unstable();
+        let child = &program.units[target];
+        let mut alone = Report::default();
+        let mut scope = Scope::new(program, links, target);
+        wanted.iter().for_each(|name| {
+            let own = child.inputs.iter().any(|input| input.name == *name);
+            scope.visible.insert(name, u32::from(own));
+        });
+        scope.unit(child, &mut alone);
+        for name in wanted {
+            let words = nothing_defines(name);
+            let Some(read) = alone.findings.iter().find(|found| found.message == words) else {
+                continue;
+            };
+            let message = format!(
+                "`{}` needs `{name}`, and this call does not give it",
+                child.name
+            );
+            report.add(
+                Diagnostic::new(&codes::MISSING_INPUT, call.recipe.span, message)
+                    .label(read.span, format!("`{name}` is read here"))
+                    .help(format!("add `{name}` to the `context` of this step")),
+            );
+        }
+    }
+}
+
+fn nothing_defines(name: &str) -> String {
+    format!("nothing defines `{name}`")
 }
 
 /// The same for one expression that stands in a unit without steps.
@@ -30,26 +93,57 @@ pub fn resolve_expression(unit: &Unit, expr: &Expr, report: &mut Report) {
         units: vec![unit.clone()],
     };
     let links = Links::new(&program);
-    let mut scope = Scope::new(&program, &links, 0);
-    // The values are given from outside: nothing is known of them here.
-    scope.literals.clear();
-    scope.reads(expr, report);
+    Scope::new(&program, &links, 0).reads(expr, report);
+}
+
+/// Names that other tools give a meaning to, and what to write here.
+const NO_NAMES: [(&str, &str); 5] = [
+    (
+        "steps",
+        "give the step an `output`, and read it by that name",
+    ),
+    (
+        "context",
+        "variables are read by their own names, without `context.`",
+    ),
+    (
+        "inputs",
+        "variables are read by their own names, without `inputs.`",
+    ),
+    (
+        "env",
+        "in a script, write `$NAME`; elsewhere, pass the value in as a variable",
+    ),
+    (
+        "else",
+        "there is no `if` in texts: use two steps with conditions",
+    ),
+];
+
+/// Why a variable of a loop is gone after it.
+#[derive(Clone, Copy, Debug)]
+enum Ended {
+    Item,
+    SideBySide,
 }
 
 /// What units can know of each other's variables.
-struct Links<'a> {
+pub struct Links<'a> {
     /// What each unit may have set when it is done, calls included.
-    sets: Vec<FxHashSet<&'a str>>,
+    pub sets: Vec<FxHashSet<&'a str>>,
     /// What callers may give each unit.
-    given: Vec<FxHashSet<&'a str>>,
+    pub given: Vec<FxHashSet<&'a str>>,
+    /// Units that call recipes nobody knows yet, which may set anything.
+    pub open: Vec<bool>,
 }
 
 impl<'a> Links<'a> {
-    fn new(program: &'a Program) -> Links<'a> {
+    pub fn new(program: &'a Program) -> Links<'a> {
         let count = program.units.len();
         let mut links = Links {
             sets: vec![FxHashSet::default(); count],
             given: vec![FxHashSet::default(); count],
+            open: vec![false; count],
         };
         let mut calls: Vec<(usize, &'a Call)> = Vec::new();
         for (number, unit) in program.units.iter().enumerate() {
@@ -65,6 +159,9 @@ impl<'a> Links<'a> {
                 visit::calls(step, &mut |call| calls.push((number, call)));
             }
         }
+        for (caller, call) in &calls {
+            links.open[*caller] |= call.spreads && call.target.is_none();
+        }
         // Sets only grow and are bounded by the names of the program, so this comes to rest.
         while links.grow(&calls) {}
         links
@@ -78,6 +175,7 @@ impl<'a> Links<'a> {
                 .chain(&links.given)
                 .map(FxHashSet::len)
                 .sum::<usize>()
+                + links.open.iter().filter(|open| **open).count()
         };
         let before = size(self);
         for (caller, call) in calls {
@@ -89,6 +187,7 @@ impl<'a> Links<'a> {
                 given.extend(&self.sets[*caller]);
             }
             if call.spreads {
+                self.open[*caller] |= self.open[target];
                 let mut back = self.sets[target].clone();
                 back.extend(&given);
                 self.sets[*caller].extend(back);
@@ -106,13 +205,11 @@ struct Scope<'a> {
     visible: FxHashMap<&'a str, u32>,
     /// Everything that any step sets, and where: for what to suggest.
     anywhere: FxHashMap<&'a str, Span>,
-    /// Values that nothing but the file gives.
-    literals: FxHashMap<&'a str, &'a Literal>,
+    /// Variables that loops have had to themselves, and where.
+    ended: FxHashMap<&'a str, (Span, Ended)>,
     reserved: &'static [&'static str],
     /// A call whose recipe is not known may set anything.
     open: bool,
-    /// The unit sets a name that it cannot set.
-    confused: bool,
 }
 
 impl<'a> Scope<'a> {
@@ -122,12 +219,9 @@ impl<'a> Scope<'a> {
             links,
             visible: FxHashMap::default(),
             anywhere: FxHashMap::default(),
-            literals: FxHashMap::default(),
+            ended: FxHashMap::default(),
             reserved: unit.reserved,
             open: false,
-            confused: links.sets[number]
-                .iter()
-                .any(|name| unit.reserved.contains(name)),
         };
         for step in &unit.steps {
             visit::steps(step, &mut |step| {
@@ -138,11 +232,6 @@ impl<'a> Scope<'a> {
         }
         for input in &unit.inputs {
             scope.show(&input.name);
-            let set_elsewhere = scope.anywhere.contains_key(input.name.as_str())
-                || links.given[number].contains(input.name.as_str());
-            if !set_elsewhere {
-                scope.literals.insert(&input.name, &input.default);
-            }
         }
         unit.given.iter().for_each(|name| scope.show(name));
         links.given[number].iter().for_each(|name| scope.show(name));
@@ -184,7 +273,12 @@ impl<'a> Scope<'a> {
                 if let Some(until) = &each.until {
                     self.reads(&until.expr, report);
                 }
-                self.hide(&each.item.name);
+                self.end(&each.item, Ended::Item);
+                if each.width.is_some() {
+                    visit::steps(&each.body, &mut |inner| {
+                        binds(inner).for_each(|bind| self.end(bind, Ended::SideBySide));
+                    });
+                }
             }
             Node::While(body) => {
                 self.reads(&body.condition.expr, report);
@@ -296,6 +390,12 @@ impl<'a> Scope<'a> {
         *self.visible.entry(name).or_default() += 1;
     }
 
+    /// A variable that a loop keeps to itself.
+    fn end(&mut self, bind: &'a Bind, how: Ended) {
+        self.hide(&bind.name);
+        self.ended.insert(&bind.name, (bind.span, how));
+    }
+
     fn hide(&mut self, name: &'a str) {
         if let Some(count) = self.visible.get_mut(name) {
             *count = count.saturating_sub(1);
@@ -313,82 +413,35 @@ impl<'a> Scope<'a> {
     }
 
     fn read(&self, expr: &Expr, report: &mut Report) {
-        match &expr.kind {
-            ExprKind::Var { name, missing } if !self.is_visible(name) => {
-                report.add(self.undefined(name, *missing, expr.span));
-            }
-            // A recipe that takes a reserved name for its own means something else by it.
-            ExprKind::Field { of, .. }
-                if self.confused && matches!(of.kind, ExprKind::Literal(_)) => {}
-            ExprKind::Field {
-                of,
-                name,
-                missing: Missing::Fail,
-            } => {
-                if let Some(literal) = self.literal(of) {
-                    self.field(literal, of, name, expr.span, report);
-                }
-            }
-            _ => {}
+        if let ExprKind::Var { name, missing } = &expr.kind
+            && !self.is_visible(name)
+        {
+            report.add(self.undefined(name, *missing, expr.span));
         }
-    }
-
-    /// The value of an expression that the file alone decides.
-    fn literal<'b>(&self, expr: &'b Expr) -> Option<&'b Literal>
-    where
-        'a: 'b,
-    {
-        match &expr.kind {
-            ExprKind::Literal(literal) => Some(literal),
-            // A name that is set on the way is not what the file says any more.
-            ExprKind::Var { name, .. } if self.visible.get(name.as_str()) == Some(&1) => {
-                self.literals.get(name.as_str()).copied()
-            }
-            ExprKind::Field { of, name, .. } => match self.literal(of)? {
-                Literal::Map(fields) => fields
-                    .iter()
-                    .find(|(known, _)| known == name)
-                    .map(|(_, value)| value),
-                _ => None,
-            },
-            _ => None,
-        }
-    }
-
-    fn field(&self, of: &Literal, whole: &Expr, name: &str, span: Span, report: &mut Report) {
-        let known: Vec<&str> = match of {
-            Literal::Map(fields) if fields.iter().any(|(known, _)| known == name) => return,
-            Literal::Map(fields) => fields.iter().map(|(known, _)| known.as_str()).collect(),
-            _ => Vec::new(),
-        };
-        let what = match &whole.kind {
-            ExprKind::Var { name, .. } | ExprKind::Field { name, .. } => format!("`{name}`"),
-            _ => "it".to_string(),
-        };
-        let message = match of {
-            Literal::Map(_) => format!("{what} has no field `{name}`"),
-            _ => format!("{what} is not a map, so it has no field `{name}`"),
-        };
-        let finding = Diagnostic::new(&codes::UNDEFINED_VARIABLE, span, message);
-        report.add(match nearest(name, known.iter().copied()) {
-            Some(near) => finding
-                .help(format!("did you mean `{near}`?"))
-                .fix(Fix::safe(format!("write `{near}`"), span, near)),
-            None if known.is_empty() => finding.help("remove the field, or make it a map"),
-            None => finding.help(format!("it has {}", known.join(", "))),
-        });
     }
 
     fn undefined(&self, name: &str, missing: Missing, span: Span) -> Diagnostic {
         let (severity, message) = match missing {
-            Missing::Fail => (Severity::Error, format!("nothing defines `{name}`")),
+            Missing::Fail => (Severity::Error, nothing_defines(name)),
             Missing::Null => (
                 Severity::Warning,
                 format!("nothing defines `{name}`; it is empty unless given"),
             ),
         };
         let finding = Diagnostic::new(&codes::UNDEFINED_VARIABLE, span, message).severity(severity);
-        if let Some(later) = self.anywhere.get(name) {
+        if let Some((place, how)) = self.ended.get(name) {
+            let (label, help) = match how {
+                Ended::Item => (
+                    format!("`{name}` exists in this loop only"),
+                    "read it in the loop, or `collect` what the loop makes of it",
+                ),
+                Ended::SideBySide => (
+                    format!("`{name}` is set in turns that run side by side, each for itself"),
+                    "`collect` what the turns give, or run them one after the other",
+                ),
+            };
+            finding.label(*place, label).help(help)
+        } else if let Some(later) = self.anywhere.get(name) {
             finding
                 .label(*later, format!("`{name}` is set here, later"))
                 .help("a step can only read what steps before it have set")
@@ -396,6 +449,8 @@ impl<'a> Scope<'a> {
             finding
                 .help(format!("did you mean `{near}`?"))
                 .fix(Fix::safe(format!("write `{near}`"), span, near))
+        } else if let Some((_, help)) = NO_NAMES.iter().find(|(known, _)| *known == name) {
+            finding.help(*help)
         } else {
             finding.help(format!(
                 "give `{name}` a value under `context`, or as the `output` of an earlier step"

@@ -90,7 +90,7 @@ fn a_megabyte_of_openings() {
     among("\"".repeat(1_000_000), "RRC0004");
     among("&a ".repeat(333_333), "RRC0004");
     among("%".repeat(1_000_000), "RRC0004");
-    among("|\n".repeat(500_000), "RRC0101");
+    among("|\n".repeat(500_000), "RRC0010");
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn too_many_steps() {
     one(stages, 1, "RRC0601");
     let mut long = String::from("name: a\nsteps:\n");
     (0..100_000)
-        .for_each(|n| write!(long, "- {{id: s{n}, type: bash, command: 'true'}}\n").unwrap());
+        .for_each(|n| writeln!(long, "- {{id: s{n}, type: bash, command: 'true'}}").unwrap());
     one(long, 2, "RRC0003");
 }
 
@@ -272,7 +272,7 @@ fn what_cannot_be_read() {
             .err_has("cannot be read");
     }
     let path = folder.file("secret.yaml");
-    let nobody = std::os::unix::fs::PermissionsExt::from_mode(0);
+    let nobody = std::os::unix::fs::PermissionsExt::from_mode(0o0);
     std::fs::set_permissions(&path, nobody).unwrap();
     if std::fs::read(&path).is_ok() {
         eprintln!("skipped: this user may read files that nobody may read");
@@ -333,16 +333,16 @@ fn no_recipe() {
     one(
         "hello\n",
         1,
-        "1:1: error[RRC0101] a recipe must be a map, not text",
+        "1:1: error[RRC0010] the file holds one value, not a recipe",
     );
-    one("42\n", 1, "1:1: error[RRC0101]");
+    one("42\n", 1, "1:1: error[RRC0010]");
     one(
         "- a\n- b\n",
         1,
-        "1:1: error[RRC0101] a recipe must be a map, not a list",
+        "1:1: error[RRC0010] the file holds a list, not a recipe",
     );
-    one("true\n", 1, "RRC0101");
-    one("~\n", 1, "RRC0101");
+    one("true\n", 1, "RRC0010");
+    one("~\n", 1, "RRC0010");
     one(format!("{GOOD}---\n{GOOD}"), 1, "6:1: error[RRC0009]");
     one("name: a\n", 1, "this recipe has no `steps`");
     one("name: a\nsteps: []\n", 1, "`steps` is empty");

@@ -126,8 +126,46 @@ impl Generator {
             limits,
             exports: self.exports(),
             hooks,
-            steps: (0..count).map(|_| self.step(3, None)).collect(),
+            steps: match self.random.once_in(25) {
+                true => {
+                    let height = 10 + self.random.below(50);
+                    vec![self.tower(height)]
+                }
+                false => (0..count).map(|_| self.step(3, None)).collect(),
+            },
         }
+    }
+
+    /// Loops in loops in loops: more than one function has room for. Nothing on the way down
+    /// fails, so that the bottom is reached.
+    fn tower(&mut self, height: usize) -> Step {
+        let mut step = self.step(1, None);
+        for _ in 0..height {
+            let mut around = self.step(1, None);
+            around.guard = None;
+            // The body of a loop goes by the name of its loop.
+            around.node = match self.random.below(4) {
+                0 => Node::Seq(vec![step]),
+                1 => {
+                    let mut body = self.repeat(1, &around.id);
+                    body.condition.expr = Literal::Bool(true).expr(span());
+                    (body.until, body.update, body.limit) = (None, Vec::new(), 1);
+                    body.body.guard = None;
+                    body.body.node = Node::Seq(vec![step]);
+                    Node::While(Box::new(body))
+                }
+                _ => {
+                    let mut each = self.each(1, &around.id);
+                    each.over = Literal::List(vec![self.literal(1)]).expr(span());
+                    (each.until, each.width, each.limit) = (None, None, 1);
+                    each.body.guard = None;
+                    each.body.node = Node::Seq(vec![step]);
+                    Node::Each(Box::new(each))
+                }
+            };
+            step = around;
+        }
+        step
     }
 
     fn exports(&mut self) -> Exports {
@@ -173,7 +211,10 @@ impl Generator {
     }
 
     fn missing(&mut self) -> Missing {
-        self.one_of(&[Missing::Fail, Missing::Null, Missing::Null, Missing::Null])
+        match self.random.once_in(12) {
+            true => Missing::Fail,
+            false => Missing::Null,
+        }
     }
 
     fn truth(&mut self) -> Truth {
@@ -310,6 +351,8 @@ impl Generator {
             span: span(),
             parts,
             vars,
+            mentions: Vec::new(),
+            nounset: false,
         }
     }
 

@@ -66,17 +66,17 @@ impl Lower<'_> {
         let collect = self.bind(fields, "collect", Read::Value);
         if let Some(over) = fields.text("foreach", self.report) {
             let Some(over) = self.one_hole(over, "foreach") else {
-                return Looping::No(work);
+                return Looping::No(Box::new(work));
             };
             return self.each(fields, work, binds, over, collect, until);
         }
         if let Some(text) = fields.text("while_condition", self.report) {
             let Some(condition) = self.condition(text) else {
-                return Looping::No(work);
+                return Looping::No(Box::new(work));
             };
             return self.repeat(fields, work, binds, condition, collect, until);
         }
-        Looping::No(work)
+        Looping::No(Box::new(work))
     }
 
     fn each(
@@ -184,7 +184,7 @@ impl Lower<'_> {
 
 /// A step's work, or the loop that was made of it.
 pub enum Looping {
-    No(Step),
+    No(Box<Step>),
     Yes(Node),
 }
 

@@ -73,7 +73,7 @@ pub fn not_a_recipe(root: Node<'_>) -> Option<&'static str> {
     let Some(entries) = root.map() else {
         return Some(match root.list() {
             Some(_) => "the file holds a list, not a recipe",
-            None => "the file holds a text, not a recipe",
+            None => "the file holds one value, not a recipe",
         });
     };
     let known = |entry: &crate::doc::Entry<'_>| {

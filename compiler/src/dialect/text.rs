@@ -9,8 +9,8 @@ use crate::diagnostic::{Diagnostic, Edit, Fix, Report};
 use crate::doc::Text as Written;
 use crate::expr::{self, Comparison, Filter, Function, Hole, Method, Path, Piece, SegmentKind};
 use crate::ir::{
-    Compare, Expr, ExprKind, Form, Guard, Literal, Part, Script, ScriptPart, ScriptVar, Text,
-    VarForm,
+    Compare, Expr, ExprKind, Form, Guard, Literal, Mention, Part, Script, ScriptPart, ScriptVar,
+    Text, VarForm,
 };
 use crate::shell;
 use crate::source::Span;
@@ -23,6 +23,8 @@ pub struct Lower<'r> {
     pub report: &'r mut Report,
     /// Paste values into shell text, as one runner does.
     pub raw: bool,
+    /// Milliseconds for steps that say nothing.
+    pub timeout_ms: Option<u64>,
     /// What names mean that stand for facts about the recipe.
     pub facts: Vec<(&'static str, Literal)>,
     /// What the recipe reads that only the runner can give.
@@ -301,10 +303,20 @@ impl Lower<'_> {
         for problem in scanned.problems {
             self.problem(written, problem);
         }
+        let mentions = shell::mentions(written.text());
         let mut script = Script {
             span: written.whole(),
             parts: Vec::new(),
             vars: Vec::new(),
+            mentions: mentions
+                .into_iter()
+                .map(|mention| Mention {
+                    name: mention.name,
+                    span: written.span(mention.range),
+                    how: mention.how,
+                })
+                .collect(),
+            nounset: shell::is_nounset(written.text()),
         };
         if self.raw {
             for piece in scanned.pieces {

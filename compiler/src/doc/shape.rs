@@ -111,7 +111,8 @@ pub(super) fn bounds(ty: &Type) -> Option<(i64, i64)> {
     }
 }
 
-pub(super) fn choices(ty: &Type) -> Option<&'static [&'static str]> {
+/// The words that a field of this type takes.
+pub fn choices(ty: &Type) -> Option<&'static [&'static str]> {
     match ty {
         Type::Choice(words) => Some(words),
         Type::OneOf(types) => types.iter().find_map(choices),
@@ -119,7 +120,8 @@ pub(super) fn choices(ty: &Type) -> Option<&'static [&'static str]> {
     }
 }
 
-pub(super) fn nested(ty: &Type) -> Option<&'static Shape> {
+/// The shape of the map that a field of this type holds.
+pub fn nested(ty: &Type) -> Option<&'static Shape> {
     match ty {
         Type::Nested(shape) => Some(shape),
         Type::OneOf(types) => types.iter().find_map(nested),

@@ -2,11 +2,33 @@
 //!
 //! A rule looks at the program alone, so it works for every dialect. Rules find mistakes, not
 //! taste, and a guess is never an error. To add one: a code, a file here with
-//! `pub fn check(program: &Program, report: &mut Report)`, a line in [`LINTS`], and a page.
+//! `pub fn check(program: &Program, report: &mut Report)`, a line in [`LINTS`], and a page. A rule
+//! about values has a line in [`VALUES`] instead, and is shown one place after the other.
 
-use crate::codes::Code;
+mod constant_condition;
+mod environment;
+mod field_of_text;
+mod flow;
+mod in_number;
+mod known;
+mod never_equal;
+mod no_such_field;
+mod not_a_list;
+mod not_a_number;
+mod overwritten;
+mod possibly_unset;
+mod results;
+mod schema_as_value;
+mod too_many_items;
+mod used;
+mod words;
+mod wrong_argument;
+
+use crate::codes::{self, Code};
 use crate::diagnostic::Report;
+use crate::infer::{self, Facts, Place, Scope};
 use crate::ir::Program;
+use rustc_hash::FxHashSet;
 
 /// One rule.
 pub struct Lint {
@@ -14,11 +36,119 @@ pub struct Lint {
     pub check: fn(&Program, &mut Report),
 }
 
-/// All rules, in the order of their codes.
-pub static LINTS: &[Lint] = &[];
+/// One rule about the values that are known at a place.
+pub struct ValueLint {
+    pub code: &'static Code,
+    pub check: fn(&Place<'_, '_>, Scope<'_, '_>, &mut Report),
+}
 
-pub fn lint(program: &Program, report: &mut Report) {
+/// All rules about programs, in the order of their codes.
+pub static LINTS: &[Lint] = &[
+    Lint {
+        code: &codes::POSSIBLY_UNSET,
+        check: possibly_unset::check,
+    },
+    Lint {
+        code: &codes::UNKNOWN_RESULT,
+        check: results::check,
+    },
+    Lint {
+        code: &codes::MISSPELT_OUTPUT,
+        check: used::misspelt,
+    },
+    Lint {
+        code: &codes::UNUSED_OUTPUT,
+        check: used::outputs,
+    },
+    Lint {
+        code: &codes::UNUSED_INPUT,
+        check: used::inputs,
+    },
+    Lint {
+        code: &codes::SET_TWICE,
+        check: overwritten::set_twice,
+    },
+    Lint {
+        code: &codes::SHADOWED_VARIABLE,
+        check: overwritten::shadowed,
+    },
+    Lint {
+        code: &codes::NOT_EXPORTED,
+        check: environment::not_exported,
+    },
+    Lint {
+        code: &codes::MISSPELT_EXPORT,
+        check: environment::misspelt,
+    },
+    Lint {
+        code: &codes::UNSET_IN_SCRIPT,
+        check: possibly_unset::check_scripts,
+    },
+    Lint {
+        code: &codes::SCHEMA_AS_VALUE,
+        check: schema_as_value::check,
+    },
+    Lint {
+        code: &codes::OVERWRITTEN_BY_ID,
+        check: overwritten::by_id,
+    },
+];
+
+/// All rules about values, in the order of their codes.
+pub static VALUES: &[ValueLint] = &[
+    ValueLint {
+        code: &codes::CONSTANT_CONDITION,
+        check: constant_condition::check,
+    },
+    ValueLint {
+        code: &codes::NEVER_EQUAL,
+        check: never_equal::check,
+    },
+    ValueLint {
+        code: &codes::IN_NUMBER,
+        check: in_number::check,
+    },
+    ValueLint {
+        code: &codes::FIELD_OF_TEXT,
+        check: field_of_text::check,
+    },
+    ValueLint {
+        code: &codes::NO_SUCH_FIELD,
+        check: no_such_field::check,
+    },
+    ValueLint {
+        code: &codes::NOT_A_LIST,
+        check: not_a_list::check,
+    },
+    ValueLint {
+        code: &codes::TOO_MANY_ITEMS,
+        check: too_many_items::check,
+    },
+    ValueLint {
+        code: &codes::WRONG_ARGUMENT,
+        check: wrong_argument::check,
+    },
+    ValueLint {
+        code: &codes::NOT_A_NUMBER,
+        check: not_a_number::check,
+    },
+];
+
+pub fn lint(program: &Program, facts: &Facts<'_>, report: &mut Report) {
     for lint in LINTS {
         (lint.check)(program, report);
     }
+    let mut values = Report::default();
+    infer::places(program, facts, &mut |place, scope| {
+        for lint in VALUES {
+            (lint.check)(place, scope, &mut values);
+        }
+    });
+    // A value that is text where a map was meant is one mistake, however often it is read.
+    let mut said = FxHashSet::default();
+    values.findings.retain(|finding| {
+        finding.code != &codes::FIELD_OF_TEXT
+            || said.insert((finding.span.source, finding.message.clone()))
+    });
+    report.findings.extend(values.findings);
 }

@@ -7,6 +7,7 @@
 
 mod command;
 mod heredoc;
+mod mention;
 mod position;
 mod programs;
 pub mod render;
@@ -17,6 +18,7 @@ mod word;
 #[cfg(test)]
 mod tests;
 
+pub use mention::{Mentioned, is_nounset, mentions};
 pub use position::{Place, Position, Problem, Quote, Repair, Use};
 
 use crate::codes;

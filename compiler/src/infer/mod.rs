@@ -1,0 +1,402 @@
+//! A type for every expression: what a value is, before there is one.
+//!
+//! A variable has one type in all of a unit: what any step, caller or default may put there. A
+//! default tells the kind of an input, not its value, since whoever runs the recipe may give
+//! another one. `Unknown` stays unknown, and rules are silent about it.
+
+mod expr;
+mod output;
+mod places;
+pub mod types;
+
+pub use expr::{Scope, constant, is_true};
+pub use places::{Place, places};
+pub use types::{Kind, Type};
+
+use crate::ir::visit;
+use crate::ir::{
+    Action, Bind, Call, Each, Input, Literal, Node, OnFailure, Program, Read, Step, Store, While,
+};
+use crate::source::Span;
+use rrc_vm::text;
+use rrc_vm::value::Map;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::rc::Rc;
+use types::{Shape, Words, of_literal, of_value};
+
+/// After so many rounds, what still changes is not looked into further.
+const ROUNDS: usize = 8;
+
+/// What is known of the values of a program.
+#[derive(Debug)]
+pub struct Facts<'a> {
+    units: Vec<UnitFacts<'a>>,
+}
+
+#[derive(Debug, Default)]
+struct UnitFacts<'a> {
+    variables: FxHashMap<&'a str, Type>,
+    /// Inputs that nothing in the program sets, and nobody outside did.
+    defaults: FxHashMap<&'a str, &'a Input>,
+    /// Where steps set variables, the first place of each.
+    set_at: FxHashMap<&'a str, Span>,
+    /// A call whose recipe is not known may set anything.
+    open: bool,
+    /// It takes a name that stands for a fact, and means something else by it.
+    confused: bool,
+}
+
+pub fn infer<'a>(program: &'a Program, given: Option<&Map>) -> Facts<'a> {
+    let mut work = Work {
+        program,
+        facts: Facts {
+            units: program.units.iter().map(|_| UnitFacts::default()).collect(),
+        },
+        changed: false,
+        pairs: FxHashSet::default(),
+        shapes: Vec::new(),
+        give_up: false,
+    };
+    work.inputs(given);
+    for round in 0.. {
+        work.changed = false;
+        work.give_up = round >= ROUNDS;
+        work.pairs.clear();
+        work.shapes = vec![None; program.units.len()];
+        for (number, unit) in program.units.iter().enumerate() {
+            let mut locals = Vec::new();
+            work.steps(number, &unit.steps, &mut locals);
+        }
+        if !work.changed {
+            break;
+        }
+    }
+    work.settle_defaults(given);
+    work.facts
+}
+
+/// Whether an entry of `context` is written like the declaration of a variable.
+pub fn is_declaration(literal: &Literal) -> bool {
+    let Literal::Map(fields) = literal else {
+        return false;
+    };
+    let kinds = [
+        "string", "str", "text", "integer", "int", "number", "float", "boolean", "bool", "list",
+        "array", "object", "map", "dict",
+    ];
+    let known = [
+        "type",
+        "default",
+        "description",
+        "required",
+        "enum",
+        "options",
+        "example",
+        "examples",
+        "items",
+        "properties",
+    ];
+    let typed = fields.iter().any(|(name, value)| {
+        name == "type" && matches!(value, Literal::Text(kind) if kinds.contains(&kind.as_str()))
+    });
+    typed
+        && fields.len() > 1
+        && fields
+            .iter()
+            .all(|(name, _)| known.contains(&name.as_str()))
+}
+
+/// What the default of an input says about it: its kind, and nothing if it is only a place to fill.
+fn of_default(default: &Literal) -> Type {
+    match default {
+        Literal::Null => Type::unknown(),
+        Literal::Text(text) if text.is_empty() => Type::unknown(),
+        Literal::Map(fields) if fields.is_empty() => Type::unknown(),
+        Literal::List(items) if items.is_empty() => Type::list(Type::unknown()).assumed(),
+        other if is_declaration(other) => Type::unknown(),
+        other => of_literal(other).widened().assumed(),
+    }
+}
+
+struct Work<'a> {
+    program: &'a Program,
+    facts: Facts<'a>,
+    changed: bool,
+    /// Callers whose variables the called recipe has been given in this round.
+    pairs: FxHashSet<(usize, usize)>,
+    /// What each unit gives back, in this round.
+    shapes: Vec<Option<Rc<Shape>>>,
+    give_up: bool,
+}
+
+type Locals<'a> = Vec<(&'a str, Type)>;
+
+impl<'a> Work<'a> {
+    fn inputs(&mut self, given: Option<&Map>) {
+        for (number, unit) in self.program.units.iter().enumerate() {
+            for input in &unit.inputs {
+                let outside = number == 0 && is_given(given, &input.name);
+                let kind = if outside {
+                    Type::unknown()
+                } else {
+                    of_default(&input.default)
+                };
+                self.set(number, &input.name, &kind);
+            }
+            for name in &unit.given {
+                self.set(number, name, &Type::unknown());
+            }
+        }
+    }
+
+    fn settle_defaults(&mut self, given: Option<&Map>) {
+        let mut main_is_called = false;
+        for step in self.program.units.iter().flat_map(|unit| &unit.steps) {
+            visit::calls(step, &mut |call| main_is_called |= call.target == Some(0));
+        }
+        for (number, unit) in self.program.units.iter().enumerate() {
+            let facts = &mut self.facts.units[number];
+            facts.confused = facts
+                .variables
+                .keys()
+                .any(|name| unit.reserved.contains(name) && !unit.given.contains(name));
+            for step in &unit.steps {
+                visit::steps(step, &mut |step| {
+                    for bind in binds(step) {
+                        facts.set_at.entry(&bind.name).or_insert(bind.span);
+                    }
+                    if let Node::Each(each) = &step.node {
+                        facts.confused |= unit.reserved.contains(&each.item.name.as_str());
+                    }
+                });
+            }
+            let called = number > 0 || main_is_called;
+            for input in &unit.inputs {
+                let outside = called || facts.open || is_given(given, &input.name);
+                if !outside && !facts.set_at.contains_key(input.name.as_str()) {
+                    facts.defaults.insert(&input.name, input);
+                }
+            }
+        }
+    }
+
+    fn scope<'s>(&'s self, unit: usize, locals: &'s Locals<'a>) -> Scope<'s, 'a> {
+        Scope::new(&self.facts, unit, locals)
+    }
+
+    fn set(&mut self, unit: usize, name: &'a str, new: &Type) {
+        let variable = self.facts.units[unit]
+            .variables
+            .entry(name)
+            .or_insert_with(Type::nothing);
+        let mut joined = variable.clone();
+        joined.join(new);
+        if joined != *variable {
+            self.changed = true;
+            *variable = if self.give_up {
+                Type::unknown()
+            } else {
+                joined
+            };
+        }
+    }
+
+    fn open(&mut self, unit: usize) {
+        self.changed |= !self.facts.units[unit].open;
+        self.facts.units[unit].open = true;
+    }
+
+    fn steps(&mut self, unit: usize, steps: &'a [Step], locals: &mut Locals<'a>) {
+        for step in steps {
+            self.step(unit, step, locals);
+        }
+    }
+
+    /// What the step sets, and the type of its value.
+    fn step(&mut self, unit: usize, step: &'a Step, locals: &mut Locals<'a>) -> Type {
+        let value = match &step.node {
+            Node::Seq(steps) => {
+                self.steps(unit, steps, locals);
+                Type::unknown()
+            }
+            Node::Par { branches, .. } => {
+                self.steps(unit, branches, locals);
+                Type::unknown()
+            }
+            Node::Each(each) => {
+                self.each(unit, each, locals);
+                Type::unknown()
+            }
+            Node::While(body) => {
+                self.repeat(unit, body, locals);
+                Type::unknown()
+            }
+            Node::Act(action) => self.action(unit, step, action, locals),
+        };
+        for bind in &step.bind {
+            let new = match bind.read {
+                Read::Value => value.clone(),
+                Read::ExitCode => Type::of(Kind::Number),
+                Read::Stderr => Type::text(),
+            };
+            self.set(unit, &bind.name, &new);
+        }
+        value
+    }
+
+    fn each(&mut self, unit: usize, each: &'a Each, locals: &mut Locals<'a>) {
+        let over = self.scope(unit, locals).of(&each.over);
+        locals.push((&each.item.name, element(&over)));
+        let value = self.step(unit, &each.body, locals);
+        locals.pop();
+        if let Some(bind) = &each.collect {
+            self.set(unit, &bind.name, &Type::list(value.clone().or_null()));
+        }
+        if let Some(bind) = &each.last {
+            self.set(unit, &bind.name, &value.or_null());
+        }
+    }
+
+    fn repeat(&mut self, unit: usize, body: &'a While, locals: &mut Locals<'a>) {
+        self.step(unit, &body.body, locals);
+        for (bind, new) in &body.update {
+            let new = self.scope(unit, locals).of(new);
+            self.set(unit, &bind.name, &new);
+        }
+        if let Some(bind) = &body.collect {
+            self.set(unit, &bind.name, &Type::list(Type::unknown()));
+        }
+    }
+
+    fn action(
+        &mut self,
+        unit: usize,
+        step: &'a Step,
+        action: &'a Action,
+        locals: &Locals<'a>,
+    ) -> Type {
+        match action {
+            Action::Exec(exec) => {
+                let printed = output::printed(&exec.script);
+                // A script that fails on the way has printed something else, or nothing.
+                let fails = matches!(step.on_failure, OnFailure::Continue { .. });
+                of_output(step.store, (!fails).then_some(printed))
+            }
+            Action::Agent(_) => of_output(step.store, None),
+            Action::Call(call) => self.call(unit, call, locals),
+            Action::Approve(_) | Action::Validate { .. } | Action::Sleep { .. } => Type::unknown(),
+        }
+    }
+
+    fn call(&mut self, unit: usize, call: &'a Call, locals: &Locals<'a>) -> Type {
+        let Some(target) = call.target else {
+            if call.spreads {
+                self.open(unit);
+            }
+            return Type::unknown();
+        };
+        for (name, value) in &call.context {
+            let value = self.scope(unit, locals).of(value).widened();
+            self.set(target, name, &value);
+            if call.spreads {
+                self.set(unit, name, &value);
+            }
+        }
+        if (call.inherits || call.spreads) && self.pairs.insert((unit, target)) {
+            if call.inherits {
+                self.copy(unit, target, locals);
+            }
+            if call.spreads {
+                self.copy(target, unit, &Vec::new());
+            }
+        }
+        if self.facts.units[target].open {
+            return Type::unknown();
+        }
+        let shape = match &self.shapes[target] {
+            Some(shape) => Rc::clone(shape),
+            None => {
+                let mut fields: Vec<(Rc<str>, Type)> = self.facts.units[target]
+                    .variables
+                    .iter()
+                    .map(|(name, kind)| ((*name).into(), kind.clone()))
+                    .collect();
+                fields.sort_by(|(a, _), (b, _)| a.cmp(b));
+                let shape = Rc::new(Shape::closed(fields));
+                self.shapes[target] = Some(Rc::clone(&shape));
+                shape
+            }
+        };
+        Type::of(Kind::Map(shape))
+    }
+
+    /// What one unit knows, the other may see.
+    fn copy(&mut self, from: usize, to: usize, locals: &Locals<'a>) {
+        if from == to {
+            return;
+        }
+        if self.facts.units[from].open {
+            self.open(to);
+        }
+        let variables: Vec<(&'a str, Type)> = self.facts.units[from]
+            .variables
+            .iter()
+            .map(|(name, kind)| (*name, kind.widened()))
+            .collect();
+        for (name, kind) in &variables {
+            self.set(to, name, kind);
+        }
+        for (name, _) in locals {
+            self.set(to, name, &Type::unknown());
+        }
+    }
+}
+
+fn is_given(given: Option<&Map>, name: &str) -> bool {
+    given.is_some_and(|given| given.contains_key(name))
+}
+
+fn element(list: &Type) -> Type {
+    match list.kinds() {
+        Some([Kind::List(of)]) => {
+            let mut item = (**of).clone();
+            item.assumed |= list.assumed;
+            item
+        }
+        _ => Type::unknown(),
+    }
+}
+
+/// What becomes of output that is stored.
+fn of_output(store: Store, printed: Option<output::Printed>) -> Type {
+    let printed = printed.unwrap_or_default();
+    match store {
+        Store::AsIs => Type::unknown(),
+        Store::Exact => match printed.text {
+            Some(text) => Type::exactly(&text),
+            None if printed.lines => Type::of(Kind::Text(Words::Lines)),
+            None => Type::text(),
+        },
+        // Only the run shows what was printed: what follows from it is no certainty.
+        Store::JsonOrText => printed
+            .json
+            .map_or_else(Type::unknown, |json| of_value(&text::json_or_text(&json)))
+            .assumed(),
+        Store::Json { .. } | Store::JsonOrDegrade => printed
+            .json
+            .and_then(|json| text::parse_json(&json))
+            .map_or_else(Type::unknown, |value| of_value(&value))
+            .assumed(),
+    }
+}
+
+/// Everything a step sets, itself or through its loop.
+fn binds(step: &Step) -> impl Iterator<Item = &Bind> {
+    let (collect, last, update) = match &step.node {
+        Node::Each(each) => (each.collect.as_ref(), each.last.as_ref(), &[][..]),
+        Node::While(body) => (body.collect.as_ref(), None, body.update.as_slice()),
+        _ => (None, None, &[][..]),
+    };
+    let update = update.iter().map(|(bind, _)| bind);
+    step.bind.iter().chain(collect).chain(last).chain(update)
+}

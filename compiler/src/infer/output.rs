@@ -1,0 +1,345 @@
+//! What a script certainly prints, as far as that can be told without running it.
+//!
+//! Understands a handful of commands with plain words and gives up on everything else: a script
+//! that is not understood prints something, and nothing is known of it.
+
+use crate::ir::{Script, ScriptPart};
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Printed {
+    /// All of it.
+    pub text: Option<String>,
+    /// Text that means the same as JSON, if it is JSON at all.
+    pub json: Option<String>,
+    /// Whole lines, or nothing.
+    pub lines: bool,
+}
+
+/// Longer scripts are not looked at: nobody prints constants with them.
+const LONGEST: usize = 64 * 1024;
+
+pub fn printed(script: &Script) -> Printed {
+    let mut source = String::new();
+    let mut whole = true;
+    for part in &script.parts {
+        match part {
+            ScriptPart::Source(text) => source.push_str(text),
+            ScriptPart::Paste(_) | ScriptPart::Words(_) | ScriptPart::Delimiter { .. } => {
+                whole = false;
+            }
+        }
+    }
+    if !whole || source.len() > LONGEST {
+        return Printed::default();
+    }
+    let lines = prints_lines(&source);
+    if !script.vars.is_empty() {
+        return Printed {
+            lines,
+            ..Printed::default()
+        };
+    }
+    if let Some(body) = quoted_heredoc(&source) {
+        return Printed {
+            json: Some(body.to_string()),
+            text: Some(body.to_string()),
+            lines: true,
+        };
+    }
+    let (text, json) = commands(&source).map_or((None, None), |commands| outputs(&commands));
+    Printed { text, json, lines }
+}
+
+/// The body of a heredoc that the shell does not read, if `cat` of it is the whole script.
+fn quoted_heredoc(source: &str) -> Option<&str> {
+    let (first, rest) = source.trim_start().split_once('\n')?;
+    let word = first.trim().strip_prefix("cat")?.trim_start();
+    let word = word.strip_prefix("<<")?.trim();
+    let quoted = |quote: char| word.strip_prefix(quote)?.strip_suffix(quote);
+    let word = quoted('\'').or_else(|| quoted('"'))?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if word.is_empty() || !word.chars().all(plain) {
+        return None;
+    }
+    let mut at = 0;
+    for line in rest.split_inclusive('\n') {
+        if line.trim_end_matches('\n') == word {
+            let after = &rest[at + line.len()..];
+            return after.trim().is_empty().then(|| &rest[..at]);
+        }
+        at += line.len();
+    }
+    None
+}
+
+/// Commands of plain words, one after the other; none if there is anything else.
+fn commands(source: &str) -> Option<Vec<Vec<String>>> {
+    let mut commands = Vec::new();
+    let mut command: Vec<String> = Vec::new();
+    let mut word: Option<String> = None;
+    let mut chars = source.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            ' ' | '\t' => command.extend(word.take()),
+            '\n' | ';' => {
+                command.extend(word.take());
+                if !command.is_empty() {
+                    commands.push(std::mem::take(&mut command));
+                }
+            }
+            '\'' => {
+                let into = word.get_or_insert_default();
+                loop {
+                    match chars.next()? {
+                        '\'' => break,
+                        c => into.push(c),
+                    }
+                }
+            }
+            '"' => {
+                let into = word.get_or_insert_default();
+                loop {
+                    match chars.next()? {
+                        '"' => break,
+                        '\\' => match chars.next()? {
+                            c @ ('"' | '\\' | '$' | '`') => into.push(c),
+                            '\n' => {}
+                            c => into.extend(['\\', c]),
+                        },
+                        '$' | '`' | '!' => return None,
+                        c => into.push(c),
+                    }
+                }
+            }
+            '#' if word.is_none() => {
+                while chars.peek().is_some_and(|c| *c != '\n') {
+                    chars.next();
+                }
+            }
+            c if c.is_alphanumeric() || "_-+=:,./@%^".contains(c) => {
+                word.get_or_insert_default().push(c);
+            }
+            _ => return None,
+        }
+    }
+    command.extend(word);
+    if !command.is_empty() {
+        commands.push(command);
+    }
+    Some(commands)
+}
+
+fn outputs(commands: &[Vec<String>]) -> (Option<String>, Option<String>) {
+    if let [command] = commands
+        && let [jq, option, json] = command.as_slice()
+        && jq == "jq"
+        && ["-n", "-nc", "-cn", "--null-input"].contains(&option.as_str())
+    {
+        let is_json = serde_json::from_str::<serde_json::Value>(json).is_ok();
+        return (None, is_json.then(|| json.clone()));
+    }
+    let mut all = String::new();
+    for command in commands {
+        match output(command) {
+            Some(text) => all.push_str(&text),
+            None => return (None, None),
+        }
+    }
+    (Some(all.clone()), Some(all))
+}
+
+fn output(command: &[String]) -> Option<String> {
+    let (name, arguments) = command.split_first()?;
+    match name.as_str() {
+        "true" | ":" | "sleep" | "set" => Some(String::new()),
+        "echo" => match arguments.first() {
+            Some(option) if option == "-n" => {
+                let rest = &arguments[1..];
+                let more = rest.first().is_some_and(|word| word.starts_with('-'));
+                (!more).then(|| rest.join(" "))
+            }
+            Some(option) if option.starts_with('-') => None,
+            _ => Some(format!("{}\n", arguments.join(" "))),
+        },
+        "printf" => match arguments {
+            [format] if !format.starts_with('-') && !format.contains('%') => {
+                let text = format.replace("\\n", "\n");
+                (!text.contains('\\')).then_some(text)
+            }
+            [format, text] if format == "%s" => Some(text.clone()),
+            [format, text] if format == "%s\\n" => Some(format!("{text}\n")),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Programs that end what they print with a newline, whatever they are asked.
+const LINES: &[&str] = &[
+    "basename",
+    "cut",
+    "date",
+    "df",
+    "dirname",
+    "du",
+    "git",
+    "grep",
+    "hostname",
+    "id",
+    "ls",
+    "nproc",
+    "pwd",
+    "realpath",
+    "seq",
+    "sha256sum",
+    "sort",
+    "uname",
+    "uniq",
+    "wc",
+    "which",
+    "whoami",
+];
+/// Commands that print nothing.
+const SILENT: &[&str] = &[
+    ":", "[", "[[", "cd", "chmod", "cp", "done", "exit", "export", "false", "fi", "ln", "local",
+    "mkdir", "mv", "return", "rm", "set", "shift", "sleep", "test", "touch", "trap", "true",
+    "unset", "wait",
+];
+/// Words after which a command follows.
+const BEFORE: &[&str] = &[
+    "!", "do", "elif", "else", "if", "then", "until", "while", "{",
+];
+
+/// Whether all that a script can print are whole lines. Cuts the text into pieces that start with
+/// a command, roughly: a piece that was cut in the wrong place starts with a word that is no
+/// command here, and then nothing is said.
+fn prints_lines(source: &str) -> bool {
+    let mut prints = false;
+    for piece in source.split(['\n', ';', '|', '&']) {
+        let mut piece = piece.trim();
+        while let Some(rest) = BEFORE.iter().find_map(|word| {
+            piece
+                .strip_prefix(word)
+                .filter(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace))
+        }) {
+            piece = rest.trim_start();
+        }
+        if piece.is_empty() || piece.starts_with('#') || is_assignment(piece) {
+            continue;
+        }
+        let name = piece
+            .split(|c: char| c.is_whitespace() || c == ')')
+            .next()
+            .unwrap_or_default();
+        // What goes into a file or a descriptor is not what is printed.
+        let arguments = &piece[name.len()..];
+        if name == "echo" {
+            let option = arguments.trim_start();
+            if option.starts_with('-') || option.starts_with("$") || arguments.contains("\\c") {
+                return false;
+            }
+            prints = true;
+        } else if LINES.contains(&name) {
+            let raw = ["-z", "--format", "-printf", "--null", "-0"];
+            if raw.iter().any(|option| arguments.contains(option)) {
+                return false;
+            }
+            prints = true;
+        } else if !SILENT.contains(&name) {
+            return false;
+        }
+    }
+    prints
+}
+
+/// Whether a piece only sets a variable: what a substitution prints goes into it.
+fn is_assignment(piece: &str) -> bool {
+    let Some((name, value)) = piece.split_once('=') else {
+        return false;
+    };
+    let is_name = |name: &str| {
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    };
+    is_name(name)
+        && (value.starts_with("$(")
+            || value.starts_with("\"$(")
+            || !value.contains(char::is_whitespace))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::{SourceId, Span};
+
+    fn of(text: &str) -> Printed {
+        printed(&Script {
+            span: Span::top(SourceId(0)),
+            parts: vec![ScriptPart::Source(text.to_string())],
+            vars: Vec::new(),
+            mentions: Vec::new(),
+            nounset: false,
+        })
+    }
+
+    #[test]
+    fn constants_are_read() {
+        for (script, text) in [
+            ("echo hi", "hi\n"),
+            ("echo 'a  b' \"c\"\n", "a  b c\n"),
+            ("echo -n hi", "hi"),
+            ("printf 'x\\n'", "x\n"),
+            ("printf '%s' ok", "ok"),
+            ("set -e\necho \"{\\\"a\\\": 1}\"", "{\"a\": 1}\n"),
+            ("# why\necho hi # no\n", "hi\n"),
+            ("cat <<'EOF'\n{\"a\": 1}\nEOF\n", "{\"a\": 1}\n"),
+        ] {
+            assert_eq!(of(script).text.as_deref(), Some(text), "{script}");
+        }
+        assert_eq!(of("jq -n '{\"a\":1}'").json.as_deref(), Some("{\"a\":1}"));
+    }
+
+    #[test]
+    fn what_depends_on_anything_is_not() {
+        for script in [
+            "echo $HOME",
+            "echo `date`",
+            "echo hi | tr a b",
+            "echo hi > file",
+            "echo *",
+            "echo -e 'a'",
+            "printf '%d' 5",
+            "cat <<EOF\n$x\nEOF",
+            "cat file",
+            "echo 'open",
+            "jq -n '{a: 1}'",
+            "x=1 echo hi",
+        ] {
+            let printed = of(script);
+            assert_eq!((printed.text, printed.json), (None, None), "{script}");
+        }
+    }
+
+    #[test]
+    fn lines_are_lines() {
+        for script in [
+            "if [ -f x ]; then echo yes; else echo no; fi",
+            "git rev-parse HEAD",
+            "count=$(ls | wc -l)\necho $HOME\n",
+            "git diff --name-only | wc -l",
+        ] {
+            // `echo $x` could print without a newline, if the value starts with `-n`.
+            let expected = !script.contains("echo $");
+            assert_eq!(of(script).lines, expected, "{script}");
+        }
+        for script in [
+            "printf x",
+            "echo -n x",
+            "python3 -c 'print(1)'",
+            "echo a | tr -d '\\n'",
+            "true",
+            "cat file",
+        ] {
+            assert!(!of(script).lines, "{script}");
+        }
+    }
+}

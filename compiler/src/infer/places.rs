@@ -1,0 +1,186 @@
+//! Every place of a program where the type of a value matters.
+
+use super::{Facts, Locals, Scope, Type, element};
+use crate::ir::{
+    Action, Each, Expr, ExprKind, Guard, Node, Part, Program, Script, ScriptPart, Step, Text,
+    VarForm,
+};
+
+/// One place, and what is known there.
+pub enum Place<'p, 'a> {
+    /// An expression, with the types of what stands directly below it.
+    Expr { expr: &'a Expr, parts: &'p [Type] },
+    /// A condition.
+    Guard(&'a Guard),
+    /// A loop, with the type of what it goes over.
+    Each { each: &'a Each, over: &'p Type },
+    /// A value that must be an integer: a deadline, or what a script counts with.
+    Integer {
+        value: &'a Expr,
+        of: &'p Type,
+        deadline: bool,
+    },
+}
+
+/// Shows every place of the program once, each unit in the order of its file.
+pub fn places<'a>(
+    program: &'a Program,
+    facts: &Facts<'a>,
+    visit: &mut dyn FnMut(&Place<'_, 'a>, Scope<'_, 'a>),
+) {
+    for (unit, recipe) in program.units.iter().enumerate() {
+        let mut walk = Walk {
+            facts,
+            unit,
+            locals: Vec::new(),
+            visit,
+        };
+        recipe.steps.iter().for_each(|step| walk.step(step));
+        let hooks = &recipe.hooks;
+        for script in [&hooks.before, &hooks.after, &hooks.failed]
+            .into_iter()
+            .flatten()
+        {
+            walk.script(script);
+        }
+    }
+}
+
+struct Walk<'w, 'a> {
+    facts: &'w Facts<'a>,
+    unit: usize,
+    locals: Locals<'a>,
+    visit: &'w mut dyn FnMut(&Place<'_, 'a>, Scope<'_, 'a>),
+}
+
+impl<'a> Walk<'_, 'a> {
+    fn show(&mut self, place: &Place<'_, 'a>) {
+        (self.visit)(place, Scope::new(self.facts, self.unit, &self.locals));
+    }
+
+    fn expr(&mut self, expr: &'a Expr) -> Type {
+        let scope = Scope::new(self.facts, self.unit, &self.locals);
+        let visit = &mut self.visit;
+        scope.typed(expr, &mut |expr, parts| {
+            visit(&Place::Expr { expr, parts }, scope);
+        })
+    }
+
+    fn guard(&mut self, guard: &'a Guard) {
+        self.expr(&guard.expr);
+        self.show(&Place::Guard(guard));
+    }
+
+    fn text(&mut self, text: &'a Text) {
+        for part in &text.parts {
+            if let Part::Value { expr, .. } = part {
+                self.expr(expr);
+            }
+        }
+    }
+
+    fn script(&mut self, script: &'a Script) {
+        for part in &script.parts {
+            match part {
+                ScriptPart::Paste(value) | ScriptPart::Words(value) => {
+                    self.expr(value);
+                }
+                // The body of a heredoc stands among the parts itself.
+                ScriptPart::Source(_) | ScriptPart::Delimiter { .. } => {}
+            }
+        }
+        for var in &script.vars {
+            let of = self.expr(&var.value);
+            if var.form != VarForm::Text {
+                self.show(&Place::Integer {
+                    value: &var.value,
+                    of: &of,
+                    deadline: false,
+                });
+            }
+        }
+    }
+
+    fn step(&mut self, step: &'a Step) {
+        if let Some(guard) = &step.guard {
+            self.guard(guard);
+        }
+        if let Some(deadline) = &step.deadline {
+            self.expr(deadline);
+            if let ExprKind::Times { of: value, .. } = &deadline.kind {
+                let of = Scope::new(self.facts, self.unit, &self.locals).of(value);
+                self.show(&Place::Integer {
+                    value,
+                    of: &of,
+                    deadline: true,
+                });
+            }
+        }
+        match &step.node {
+            Node::Seq(steps)
+            | Node::Par {
+                branches: steps, ..
+            } => steps.iter().for_each(|step| self.step(step)),
+            Node::Each(each) => self.each(each),
+            Node::While(body) => {
+                self.guard(&body.condition);
+                self.step(&body.body);
+                for (_, new) in &body.update {
+                    self.expr(new);
+                }
+                if let Some(until) = &body.until {
+                    self.guard(until);
+                }
+            }
+            Node::Act(action) => self.action(action),
+        }
+    }
+
+    fn each(&mut self, each: &'a Each) {
+        let over = self.expr(&each.over);
+        self.show(&Place::Each { each, over: &over });
+        self.locals.push((&each.item.name, element(&over)));
+        self.step(&each.body);
+        if let Some(until) = &each.until {
+            self.guard(until);
+        }
+        self.locals.pop();
+    }
+
+    fn action(&mut self, action: &'a Action) {
+        match action {
+            Action::Exec(exec) => {
+                self.text(&exec.shell);
+                self.script(&exec.script);
+                for text in exec.env.iter().map(|(_, text)| text) {
+                    self.text(text);
+                }
+                for text in exec.cwd.iter().chain(&exec.stdin) {
+                    self.text(text);
+                }
+            }
+            // Whether a variable is there is what a validation asks; it is not a mistake to ask.
+            Action::Validate { .. } => {}
+            Action::Agent(agent) => {
+                self.text(&agent.prompt);
+                for text in agent
+                    .cwd
+                    .iter()
+                    .chain(agent.env.iter().map(|(_, text)| text))
+                {
+                    self.text(text);
+                }
+            }
+            Action::Call(call) => {
+                self.text(&call.recipe);
+                for (_, value) in &call.context {
+                    self.expr(value);
+                }
+            }
+            Action::Approve(approve) => self.text(&approve.prompt),
+            Action::Sleep { ms } => {
+                self.expr(ms);
+            }
+        }
+    }
+}

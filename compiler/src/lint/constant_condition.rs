@@ -1,0 +1,69 @@
+//! A condition that does not depend on anything.
+//!
+//! `true` and `false`, or a number, written alone are how a step is switched on and off.
+
+use super::words;
+use crate::codes;
+use crate::diagnostic::{Diagnostic, Report};
+use crate::infer::{Place, Scope, constant, is_true};
+use crate::ir::{Compare, Expr, ExprKind, Literal, Truth};
+use rrc_vm::value::Value;
+
+pub fn check(place: &Place<'_, '_>, _: Scope<'_, '_>, report: &mut Report) {
+    let Place::Guard(guard) = place else { return };
+    look(&guard.expr, guard.truth, report);
+}
+
+/// Every part of a condition that is asked for its truth.
+fn look(expr: &Expr, truth: Truth, report: &mut Report) {
+    match &expr.kind {
+        ExprKind::And { left, right, truth } | ExprKind::Or { left, right, truth } => {
+            look(left, *truth, report);
+            look(right, *truth, report);
+        }
+        ExprKind::Not { of, truth } | ExprKind::Truth { of, truth } => look(of, *truth, report),
+        ExprKind::Literal(
+            Literal::Null | Literal::Bool(_) | Literal::Int(_) | Literal::Float(_),
+        ) => {}
+        _ => {
+            if is_in_number(expr) {
+                return;
+            }
+            if let Some(value) = constant(expr) {
+                report.add(finding(expr, &value, truth));
+            }
+        }
+    }
+}
+
+/// That has a finding of its own.
+fn is_in_number(expr: &Expr) -> bool {
+    matches!(
+        &expr.kind,
+        ExprKind::Compare { op: Compare::In | Compare::NotIn, right, .. }
+            if matches!(right.kind, ExprKind::Literal(Literal::Int(_) | Literal::Float(_) | Literal::Bool(_)))
+    )
+}
+
+fn finding(expr: &Expr, value: &Value, truth: Truth) -> Diagnostic {
+    let always = is_true(value, truth);
+    if let ExprKind::Literal(Literal::Text(text)) = &expr.kind {
+        let message = format!(
+            "{} is text, and as a condition always {always}",
+            words::quoted(expr)
+        );
+        let finding = Diagnostic::new(&codes::CONSTANT_CONDITION, expr.span, message);
+        let name = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+        return if !text.is_empty() && text.chars().all(name) {
+            finding.help(format!(
+                "write `{{{{{text}}}}}` for the variable; to compare, write both sides: `x == 'a' or x == 'b'`"
+            ))
+        } else {
+            finding.help("compare it with something")
+        };
+    }
+    let message = format!("this is always {always}");
+    Diagnostic::new(&codes::CONSTANT_CONDITION, expr.span, message).help(format!(
+        "it reads no variable; write `{always}` if that is meant"
+    ))
+}

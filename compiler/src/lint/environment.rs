@@ -1,0 +1,122 @@
+//! Shell variables that a script expects to find, and does not.
+
+use super::flow::{What, stands_for, trace};
+use crate::codes;
+use crate::diagnostic::{Diagnostic, Fix, Report, nearest};
+use crate::ir::{Action, Exports, Mention, Node, Program, Script, Step, Unit};
+use crate::resolve::Links;
+use crate::shell::Mentioned;
+
+const PREFIX: &str = "RECIPE_VAR_";
+
+/// Whether the script itself, or its step, makes sure that the variable is there.
+fn is_provided(mention: &Mention, script: &Script, step: &Step) -> bool {
+    let in_env = match &step.node {
+        Node::Act(action) => match &**action {
+            Action::Exec(exec) => exec.env.iter().any(|(name, _)| *name == mention.name),
+            _ => false,
+        },
+        _ => false,
+    };
+    in_env
+        || script.vars.iter().any(|var| var.name == mention.name)
+        || script.mentions.iter().any(|other| {
+            other.name == mention.name && matches!(other.how, Mentioned::Set | Mentioned::Guarded)
+        })
+}
+
+/// A script that is given nothing but its holes expands a name that only an export could set.
+pub fn not_exported(program: &Program, report: &mut Report) {
+    for unit in program
+        .units
+        .iter()
+        .filter(|unit| unit.exports == Exports::Nothing)
+    {
+        for event in trace(unit) {
+            let What::Mention { mention, script } = event.what else {
+                continue;
+            };
+            let Some(rest) = mention.name.strip_prefix(PREFIX) else {
+                continue;
+            };
+            if mention.how != Mentioned::Expanded || is_provided(mention, script, event.step) {
+                continue;
+            }
+            let message = format!(
+                "`{}` is not in the environment of this script",
+                mention.name
+            );
+            let finding = Diagnostic::new(&codes::NOT_EXPORTED, mention.span, message);
+            let known = names(unit);
+            let exact = known.iter().find(|name| stands_for(&mention.name, name));
+            report.add(match exact.or(known.iter().find(|name| **name == rest)) {
+                Some(name) if stands_for(&mention.name, name) && !rest.contains("__") => finding
+                    .help(format!(
+                        "write `{{{{{name}}}}}`; scripts here are given only what their holes name"
+                    ))
+                    .fix(Fix::unsafe_(
+                        format!("write `{{{{{name}}}}}`"),
+                        mention.span,
+                        format!("{{{{{name}}}}}"),
+                    )),
+                _ => finding.help("write the variable as a hole, or define it under `env`"),
+            });
+        }
+    }
+}
+
+fn names(unit: &Unit) -> Vec<&str> {
+    let mut names: Vec<&str> = unit
+        .inputs
+        .iter()
+        .map(|input| input.name.as_str())
+        .collect();
+    for event in trace(unit) {
+        match event.what {
+            What::Set { bind } | What::Item { bind } => names.push(&bind.name),
+            _ => {}
+        }
+    }
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// A script that is given every variable expands nearly the name of one.
+pub fn misspelt(program: &Program, report: &mut Report) {
+    let links = Links::new(program);
+    for (number, unit) in program.units.iter().enumerate() {
+        if unit.exports != Exports::Everything {
+            continue;
+        }
+        let mut known = names(unit);
+        known.extend(&links.given[number]);
+        known.extend(&links.sets[number]);
+        known.extend(&unit.given);
+        known.sort_unstable();
+        known.dedup();
+        for event in trace(unit) {
+            let What::Mention { mention, script } = event.what else {
+                continue;
+            };
+            let Some(rest) = mention.name.strip_prefix(PREFIX) else {
+                continue;
+            };
+            let there = known.iter().any(|name| stands_for(&mention.name, name));
+            if there || mention.how == Mentioned::Word || is_provided(mention, script, event.step) {
+                continue;
+            }
+            let Some(near) = nearest(rest, known.iter().copied()) else {
+                continue;
+            };
+            let message = format!(
+                "no variable is called `{rest}`, so `{}` is empty",
+                mention.name
+            );
+            report.add(
+                Diagnostic::new(&codes::MISSPELT_EXPORT, mention.span, message)
+                    .help(format!("did you mean `{PREFIX}{near}`?")),
+            );
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! A field of something that has no fields.
+
+use super::words;
+use crate::codes::{self, Severity};
+use crate::diagnostic::{Diagnostic, Report};
+use crate::infer::{Kind, Place, Scope};
+use crate::ir::{ExprKind, Missing};
+
+pub fn check(place: &Place<'_, '_>, scope: Scope<'_, '_>, report: &mut Report) {
+    let Place::Expr { expr, parts } = place else {
+        return;
+    };
+    let (ExprKind::Field { of, missing, .. } | ExprKind::Index { of, missing, .. }, [kind, ..]) =
+        (&expr.kind, parts)
+    else {
+        return;
+    };
+    let what = words::quoted(of);
+    let Some(read) = words::name(expr) else {
+        return;
+    };
+    let default = scope.default(of);
+    if *missing == Missing::Fail && default.is_some_and(words::is_placeholder) {
+        let message = format!("{what} is empty unless given, and then `{read}` fails");
+        report.add(
+            Diagnostic::new(&codes::FIELD_OF_TEXT, expr.span, message)
+                .severity(Severity::Warning)
+                .help("give it a map with that field in `context`"),
+        );
+        return;
+    }
+    let by_name = matches!(expr.kind, ExprKind::Field { .. });
+    let holds_none = |kind: &Kind| match kind {
+        Kind::Map(_) => false,
+        Kind::List(_) => by_name,
+        Kind::Null | Kind::Bool | Kind::Number | Kind::Text(_) => true,
+    };
+    if !kind.is_only(holds_none) {
+        return;
+    }
+    let (severity, outcome) = match missing {
+        Missing::Fail if kind.assumed && default.is_none() => (Severity::Warning, "has no fields"),
+        Missing::Fail => (Severity::Error, "has no fields"),
+        Missing::Null => (Severity::Warning, "has no fields, so this is always empty"),
+    };
+    let message = format!("{what} is {} and {outcome}", kind.word());
+    let finding = Diagnostic::new(&codes::FIELD_OF_TEXT, expr.span, message).severity(severity);
+    let text = kind.is_only(|kind| matches!(kind, Kind::Text(_)));
+    let list = kind.is_only(|kind| matches!(kind, Kind::List(_)));
+    let finding = match scope.set_at(of) {
+        Some(span) => finding.label(span, "it is set here"),
+        None => finding,
+    };
+    report.add(if default.is_some() {
+        finding.help("make it a map in `context`, or read it whole")
+    } else if text {
+        finding.help(format!(
+            "if the step prints JSON, add `parse_json: true` to it; `{read}` is read from its value"
+        ))
+    } else if list {
+        finding.help("read an item of it, such as `[0]`, or go over it with `foreach`")
+    } else {
+        finding.help("read it whole")
+    });
+}

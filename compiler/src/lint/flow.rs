@@ -1,0 +1,358 @@
+//! What happens to the variables of a unit, in the order in which its steps run.
+//!
+//! Rules about names ask this list. Each event says under which conditions it happens: those of
+//! the steps around it, the loops it stands in, and the steps that may fail without ending the
+//! run.
+
+use super::known::Known;
+use crate::ir::visit;
+use crate::ir::{
+    Action, Bind, Call, Compare, Exec, Expr, ExprKind, Guard, Input, Literal, Mention, Missing,
+    Node, OnFailure, Program, Read, Script, Step, Unit,
+};
+use crate::source::Span;
+
+/// One thing that happens.
+#[derive(Clone, Debug)]
+pub struct Event<'a> {
+    pub what: What<'a>,
+    pub step: &'a Step,
+    /// Under which conditions, the outermost first.
+    pub under: Vec<Under<'a>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub enum What<'a> {
+    Read {
+        name: &'a str,
+        span: Span,
+        missing: Missing,
+    },
+    /// A script names a shell variable that is not one of its holes.
+    Mention {
+        mention: &'a Mention,
+        script: &'a Script,
+    },
+    Set {
+        bind: &'a Bind,
+    },
+    /// The variable of a loop; it is gone after it.
+    Item {
+        bind: &'a Bind,
+    },
+    Leave {
+        bind: &'a Bind,
+    },
+    Run {
+        exec: &'a Exec,
+    },
+    Call {
+        call: &'a Call,
+    },
+}
+
+/// A condition of an event.
+#[derive(Clone, Copy, Debug)]
+pub enum Under<'a> {
+    /// A condition is true, or false.
+    Holds(&'a Expr, bool),
+    /// A loop runs its body; the number tells loops apart.
+    Loop(usize, Span),
+    /// A step that may fail and be passed over has not failed.
+    Succeeds(usize, Span),
+}
+
+/// The events of a unit, in order. Hooks come last: they may see what any step sets.
+pub fn trace(unit: &Unit) -> Vec<Event<'_>> {
+    let mut trace = Trace {
+        unit,
+        events: Vec::new(),
+        under: Vec::new(),
+        numbers: 0,
+    };
+    unit.steps.iter().for_each(|step| trace.step(step));
+    let hooks = [&unit.hooks.before, &unit.hooks.after, &unit.hooks.failed];
+    if let Some(last) = unit.steps.last() {
+        for script in hooks.into_iter().flatten() {
+            visit::walk_script(script, &mut |expr| trace.read(expr, last));
+            trace.script(script, last);
+        }
+    }
+    trace.events
+}
+
+/// Units that another one calls: their variables are read by callers.
+pub fn called(program: &Program) -> Vec<bool> {
+    let mut called = vec![false; program.units.len()];
+    for step in program.units.iter().flat_map(|unit| &unit.steps) {
+        visit::calls(step, &mut |call| {
+            if let Some(target) = call.target {
+                called[target] = true;
+            }
+        });
+    }
+    called
+}
+
+/// The variable that a shell name may stand for.
+pub fn stands_for(mention: &str, name: &str) -> bool {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    match mention.strip_prefix("RECIPE_VAR_") {
+        // Fields of a value have names of their own, after two underscores.
+        Some(rest) => {
+            let mut chars = rest.chars();
+            let all = name.chars().all(|c| chars.next() == Some(plain(c)));
+            let rest = chars.as_str();
+            all && (rest.is_empty() || rest.starts_with("__"))
+        }
+        None => mention.eq_ignore_ascii_case(name),
+    }
+}
+
+/// What is known to hold when all of these do.
+pub fn known(under: &[Under<'_>]) -> Known {
+    let mut known = Known::default();
+    for condition in under {
+        if let Under::Holds(expr, holds) = condition {
+            known.add(expr, *holds);
+        }
+    }
+    known
+}
+
+/// Whether a condition is among others, or follows from them.
+pub fn is_met(condition: &Under<'_>, under: &[Under<'_>], known: &Known) -> bool {
+    match condition {
+        Under::Holds(expr, holds) => known.implies(expr, *holds),
+        Under::Loop(number, _) => under
+            .iter()
+            .any(|other| matches!(other, Under::Loop(n, _) if n == number)),
+        Under::Succeeds(number, _) => under
+            .iter()
+            .any(|other| matches!(other, Under::Succeeds(n, _) if n == number)),
+    }
+}
+
+struct Trace<'a> {
+    unit: &'a Unit,
+    events: Vec<Event<'a>>,
+    under: Vec<Under<'a>>,
+    numbers: usize,
+}
+
+impl<'a> Trace<'a> {
+    fn add(&mut self, what: What<'a>, step: &'a Step) {
+        let under = self.under.clone();
+        self.events.push(Event { what, step, under });
+    }
+
+    fn step(&mut self, step: &'a Step) {
+        let depth = self.under.len();
+        if let Some(guard) = &step.guard {
+            self.reads(&guard.expr, step);
+            self.under.push(Under::Holds(&guard.expr, true));
+        }
+        if let Some(deadline) = &step.deadline {
+            self.reads(deadline, step);
+        }
+        let inner = self.under.len();
+        let goes_on = matches!(step.on_failure, OnFailure::Continue { .. });
+        // A loop goes on after a failing turn; a list of steps ends with the first that fails.
+        let list = matches!(step.node, Node::Seq(_) | Node::Par { .. });
+        if goes_on && list {
+            let number = self.number();
+            self.under.push(Under::Succeeds(number, step.span));
+        }
+        match &step.node {
+            Node::Act(action) => self.action(action, step),
+            Node::Seq(steps) => steps.iter().for_each(|step| self.step(step)),
+            Node::Par { branches, .. } => branches.iter().for_each(|step| self.step(step)),
+            Node::Each(each) => {
+                self.reads(&each.over, step);
+                let before = self.under.len();
+                if !self.has_items(&each.over) {
+                    let number = self.number();
+                    self.under.push(Under::Loop(number, each.over.span));
+                }
+                self.add(What::Item { bind: &each.item }, step);
+                self.step(&each.body);
+                if let Some(until) = &each.until {
+                    self.reads(&until.expr, step);
+                }
+                self.add(What::Leave { bind: &each.item }, step);
+                if let Some(last) = &each.last {
+                    self.add(What::Set { bind: last }, step);
+                }
+                self.under.truncate(before);
+                if let Some(collect) = &each.collect {
+                    self.add(What::Set { bind: collect }, step);
+                }
+            }
+            Node::While(body) => {
+                self.reads(&body.condition.expr, step);
+                let before = self.under.len();
+                if !self.starts(&body.condition) {
+                    let number = self.number();
+                    self.under
+                        .push(Under::Loop(number, body.condition.expr.span));
+                }
+                self.step(&body.body);
+                for (bind, new) in &body.update {
+                    self.reads(new, step);
+                    self.add(What::Set { bind }, step);
+                }
+                if let Some(until) = &body.until {
+                    self.reads(&until.expr, step);
+                }
+                self.under.truncate(before);
+                if let Some(collect) = &body.collect {
+                    self.add(What::Set { bind: collect }, step);
+                }
+            }
+        }
+        self.under.truncate(inner);
+        self.binds(step, goes_on);
+        self.under.truncate(depth);
+    }
+
+    /// A failed process has written something; a failed recipe has no result.
+    fn binds(&mut self, step: &'a Step, goes_on: bool) {
+        let call = matches!(&step.node, Node::Act(action) if matches!(**action, Action::Call(_)));
+        for bind in &step.bind {
+            let depth = self.under.len();
+            let keeps = matches!(step.on_failure, OnFailure::Continue { keep_output: true });
+            if goes_on && bind.read == Read::Value && (call || !keeps) {
+                let number = self.number();
+                self.under.push(Under::Succeeds(number, step.span));
+            }
+            self.add(What::Set { bind }, step);
+            self.under.truncate(depth);
+        }
+    }
+
+    fn number(&mut self) -> usize {
+        self.numbers += 1;
+        self.numbers
+    }
+
+    fn action(&mut self, action: &'a Action, step: &'a Step) {
+        visit::walk_action(action, &mut |expr| self.read(expr, step));
+        match action {
+            Action::Exec(exec) => {
+                self.script(&exec.script, step);
+                self.add(What::Run { exec }, step);
+            }
+            Action::Call(call) => self.add(What::Call { call }, step),
+            _ => {}
+        }
+    }
+
+    fn script(&mut self, script: &'a Script, step: &'a Step) {
+        for mention in &script.mentions {
+            self.add(What::Mention { mention, script }, step);
+        }
+    }
+
+    /// The right side of `and` is only asked when the left one holds, that of `or` when it does
+    /// not.
+    fn reads(&mut self, expr: &'a Expr, step: &'a Step) {
+        let (left, right, holds) = match &expr.kind {
+            ExprKind::And { left, right, .. } => (left, right, true),
+            ExprKind::Or { left, right, .. } => (left, right, false),
+            ExprKind::Not { of, .. } | ExprKind::Truth { of, .. } => return self.reads(of, step),
+            _ => {
+                visit::walk(expr, &mut |expr| self.read(expr, step));
+                return;
+            }
+        };
+        self.reads(left, step);
+        self.under.push(Under::Holds(left, holds));
+        self.reads(right, step);
+        self.under.pop();
+    }
+
+    fn read(&mut self, expr: &'a Expr, step: &'a Step) {
+        if let ExprKind::Var { name, missing } = &expr.kind {
+            let (name, span, missing) = (name.as_str(), expr.span, *missing);
+            self.add(
+                What::Read {
+                    name,
+                    span,
+                    missing,
+                },
+                step,
+            );
+        }
+    }
+
+    /// The default of a variable that no step has set yet.
+    fn default(&self, expr: &Expr) -> Option<&'a Literal> {
+        let ExprKind::Var { name, .. } = &expr.kind else {
+            return None;
+        };
+        let set = self
+            .events
+            .iter()
+            .any(|event| matches!(event.what, What::Set { bind } if bind.name == *name));
+        let is = |input: &&Input| input.name == *name;
+        let input = self.unit.inputs.iter().find(is)?;
+        (!set).then_some(&input.default)
+    }
+
+    fn has_items(&self, over: &Expr) -> bool {
+        matches!(self.default(over), Some(Literal::List(items)) if !items.is_empty())
+    }
+
+    /// Whether a loop runs at least once as long as nobody changes the defaults.
+    fn starts(&self, condition: &Guard) -> bool {
+        self.holds(&condition.expr).unwrap_or(false)
+    }
+
+    fn holds(&self, expr: &Expr) -> Option<bool> {
+        match &expr.kind {
+            ExprKind::And { left, right, .. } => Some(self.holds(left)? && self.holds(right)?),
+            ExprKind::Or { left, right, .. } => Some(self.holds(left)? || self.holds(right)?),
+            ExprKind::Not { of, .. } => Some(!self.holds(of)?),
+            ExprKind::Truth { of, .. } => self.holds(of),
+            ExprKind::Compare {
+                op, left, right, ..
+            } => compare(*op, self.literal(left)?, self.literal(right)?),
+            _ => match self.literal(expr)? {
+                Literal::Bool(value) => Some(*value),
+                Literal::Text(text) => Some(!matches!(text.as_str(), "" | "false" | "0")),
+                _ => None,
+            },
+        }
+    }
+
+    fn literal<'b>(&self, expr: &'b Expr) -> Option<&'b Literal>
+    where
+        'a: 'b,
+    {
+        match &expr.kind {
+            ExprKind::Literal(literal) => Some(literal),
+            _ => self.default(expr),
+        }
+    }
+}
+
+/// Only where every dialect agrees.
+fn compare(op: Compare, left: &Literal, right: &Literal) -> Option<bool> {
+    let text = |literal: &Literal| match literal {
+        Literal::Text(text) => Some(text.clone()),
+        Literal::Bool(value) => Some(value.to_string()),
+        Literal::Int(value) => Some(value.to_string()),
+        _ => None,
+    };
+    let (left, right) = (text(left)?, text(right)?);
+    let numbers = left.parse::<f64>().ok().zip(right.parse::<f64>().ok());
+    match op {
+        Compare::Eq => Some(left == right),
+        Compare::Ne => Some(left != right),
+        Compare::Lt => numbers.map(|(left, right)| left < right),
+        Compare::Le => numbers.map(|(left, right)| left <= right),
+        Compare::Gt => numbers.map(|(left, right)| left > right),
+        Compare::Ge => numbers.map(|(left, right)| left >= right),
+        Compare::In | Compare::NotIn => None,
+    }
+}

@@ -1,0 +1,295 @@
+//! Is there a way through the recipe on which nothing has set what is read?
+//!
+//! Asks only about reads that fail when there is nothing, and about scripts that stop at unset
+//! variables. A name that nothing sets at all is the business of `resolve`.
+
+use super::flow::{Event, Under, What, is_met, known, stands_for, trace};
+use super::known::{Known, compared};
+use crate::codes;
+use crate::diagnostic::{Diagnostic, Report};
+use crate::ir::{Exports, Expr, ExprKind, Missing, Program, Unit, visit};
+use crate::resolve::Links;
+use crate::shell::Mentioned;
+use crate::source::Span;
+use rustc_hash::FxHashSet;
+
+pub fn check(program: &Program, report: &mut Report) {
+    let links = Links::new(program);
+    for (number, unit) in program.units.iter().enumerate() {
+        let events = trace(unit);
+        let mut said: FxHashSet<&str> = FxHashSet::default();
+        for (at, event) in events.iter().enumerate() {
+            let What::Read {
+                name,
+                span,
+                missing: Missing::Fail,
+            } = event.what
+            else {
+                continue;
+            };
+            let question = Question {
+                unit,
+                given: &links.given[number],
+                events: &events[..at],
+                under: &event.under,
+            };
+            if let Some(doubt) = question.doubt(name)
+                && said.insert(name)
+            {
+                report.add(unset(name, span, &doubt));
+            }
+        }
+    }
+}
+
+pub fn check_scripts(program: &Program, report: &mut Report) {
+    let links = Links::new(program);
+    for (number, unit) in program.units.iter().enumerate() {
+        if unit.exports == Exports::Nothing {
+            continue;
+        }
+        let events = trace(unit);
+        for (at, event) in events.iter().enumerate() {
+            let What::Mention { mention, script } = event.what else {
+                continue;
+            };
+            let holds_itself = script.vars.iter().any(|var| var.name == mention.name)
+                || script
+                    .mentions
+                    .iter()
+                    .any(|other| other.name == mention.name && other.how != Mentioned::Expanded);
+            if !script.nounset || mention.how != Mentioned::Expanded || holds_itself {
+                continue;
+            }
+            let question = Question {
+                unit,
+                given: &links.given[number],
+                events: &events[..at],
+                under: &event.under,
+            };
+            // Both `a-b` and `a_b` may be meant; if one of them is there, all is well.
+            let names: Vec<&str> = question.set_names();
+            let meant = names.into_iter().filter(|n| stands_for(&mention.name, n));
+            let doubts: Vec<(&str, Option<Doubt<'_>>)> =
+                meant.map(|name| (name, question.doubt(name))).collect();
+            if let [(name, Some(doubt))] = doubts.as_slice() {
+                report.add(unset_in_script(name, &mention.name, mention.span, doubt));
+            }
+        }
+    }
+}
+
+/// Where a variable is set, and what that depends on.
+struct Doubt<'a> {
+    set: Span,
+    on: Under<'a>,
+}
+
+struct Question<'e, 'a> {
+    unit: &'a Unit,
+    given: &'e FxHashSet<&'a str>,
+    /// What has happened before.
+    events: &'e [Event<'a>],
+    /// What holds here.
+    under: &'e [Under<'a>],
+}
+
+impl<'a> Question<'_, 'a> {
+    fn set_names(&self) -> Vec<&'a str> {
+        let mut names: Vec<&str> = self
+            .events
+            .iter()
+            .filter_map(|event| match event.what {
+                What::Set { bind } => Some(bind.name.as_str()),
+                _ => None,
+            })
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    fn setters(&self, name: &str) -> Vec<(&Event<'a>, Span)> {
+        self.events
+            .iter()
+            .filter_map(|event| match event.what {
+                What::Set { bind } if bind.name == name => Some((event, bind.span)),
+                _ => None,
+            })
+            .collect()
+    }
+
+    fn doubt(&self, name: &str) -> Option<Doubt<'a>> {
+        let always = self.unit.inputs.iter().any(|input| input.name == name)
+            || self.unit.reserved.contains(&name)
+            || self.unit.given.contains(&name)
+            || self.given.contains(name);
+        if always || self.inside_its_loop(name) || self.may_come_from_a_call() {
+            return None;
+        }
+        let setters = self.setters(name);
+        let known = self.closure();
+        let mut open: Vec<(Vec<Under<'a>>, Span)> = Vec::new();
+        for (event, span) in setters {
+            let rest: Vec<Under<'a>> = event
+                .under
+                .iter()
+                .filter(|condition| !is_met(condition, self.under, &known))
+                .copied()
+                .collect();
+            if rest.is_empty() {
+                return None;
+            }
+            open.push((rest, span));
+        }
+        if one_of_them_runs(&open, &known) {
+            return None;
+        }
+        let (rest, set) = open.into_iter().next_back()?;
+        Some(Doubt { set, on: rest[0] })
+    }
+
+    fn inside_its_loop(&self, name: &str) -> bool {
+        let mut depth = 0usize;
+        for event in self.events {
+            match event.what {
+                What::Item { bind } if bind.name == name => depth += 1,
+                What::Leave { bind } if bind.name == name => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+        }
+        depth > 0
+    }
+
+    /// A recipe that gives all its variables back may have set anything.
+    fn may_come_from_a_call(&self) -> bool {
+        self.events
+            .iter()
+            .any(|event| matches!(event.what, What::Call { call } if call.spreads))
+    }
+
+    /// What holds here, and what follows from that: a condition that could be asked at all has
+    /// found its variables set.
+    fn closure(&self) -> Known {
+        let mut all = known(self.under);
+        let mut seen: FxHashSet<&str> = FxHashSet::default();
+        let mut names: Vec<&str> = Vec::new();
+        let asked = |under: &[Under<'a>], names: &mut Vec<&'a str>| {
+            for condition in under {
+                if let Under::Holds(expr, holds) = condition {
+                    evaluated(expr, *holds, names);
+                }
+            }
+        };
+        asked(self.under, &mut names);
+        while let Some(name) = names.pop() {
+            if !seen.insert(name) {
+                continue;
+            }
+            if let [(event, _)] = self.setters(name).as_slice() {
+                for condition in &event.under {
+                    if let Under::Holds(expr, holds) = condition {
+                        all.add(expr, *holds);
+                    }
+                }
+                asked(&event.under, &mut names);
+            }
+        }
+        all
+    }
+}
+
+/// The variables that must have been there for a condition to come out as it did.
+fn evaluated<'a>(expr: &'a Expr, holds: bool, names: &mut Vec<&'a str>) {
+    match &expr.kind {
+        ExprKind::And { left, right, .. } => {
+            evaluated(left, holds, names);
+            if holds {
+                evaluated(right, holds, names);
+            }
+        }
+        ExprKind::Or { left, right, .. } => {
+            evaluated(left, holds, names);
+            if !holds {
+                evaluated(right, holds, names);
+            }
+        }
+        ExprKind::Not { of, .. } => evaluated(of, !holds, names),
+        ExprKind::Truth { of, .. } => evaluated(of, holds, names),
+        _ => visit::walk(expr, &mut |part| {
+            if let ExprKind::Var {
+                name,
+                missing: Missing::Fail,
+            } = &part.kind
+            {
+                names.push(name);
+            }
+        }),
+    }
+}
+
+/// Whether steps with different conditions cover all cases between them: one and its opposite, or
+/// a choice between values of the same variable, which is taken to be complete.
+fn one_of_them_runs(open: &[(Vec<Under<'_>>, Span)], known: &Known) -> bool {
+    let single: Vec<(&Expr, bool)> = open
+        .iter()
+        .filter_map(|(rest, _)| match rest.as_slice() {
+            [Under::Holds(expr, holds)] => Some((*expr, *holds)),
+            _ => None,
+        })
+        .collect();
+    single.iter().enumerate().any(|(at, (expr, holds))| {
+        let mut without = known.clone();
+        without.add(expr, !holds);
+        single[at + 1..].iter().any(|(other, other_holds)| {
+            without.implies(other, *other_holds)
+                || (*holds
+                    && *other_holds
+                    && compared(expr)
+                        .is_some_and(|left| compared(other).is_some_and(|right| left == right)))
+        })
+    })
+}
+
+fn unset(name: &str, span: Span, doubt: &Doubt<'_>) -> Diagnostic {
+    let message = format!("`{name}` may not be set here");
+    let finding = Diagnostic::new(&codes::POSSIBLY_UNSET, span, message);
+    explain(finding, name, doubt).help(match doubt.on {
+        Under::Holds(..) => {
+            format!("give `{name}` a default under `context`, or this step the same condition")
+        }
+        Under::Loop(..) | Under::Succeeds(..) => {
+            format!("give `{name}` a default under `context`")
+        }
+    })
+}
+
+fn unset_in_script(name: &str, shell: &str, span: Span, doubt: &Doubt<'_>) -> Diagnostic {
+    let message = format!("the script stops here if `{name}` is not set");
+    let finding = Diagnostic::new(&codes::UNSET_IN_SCRIPT, span, message);
+    explain(finding, name, doubt).help(format!(
+        "write `${{{shell}:-}}`, or give `{name}` a default under `context`"
+    ))
+}
+
+fn explain(finding: Diagnostic, name: &str, doubt: &Doubt<'_>) -> Diagnostic {
+    let set = format!("`{name}` is set here");
+    match doubt.on {
+        Under::Holds(expr, true) => finding
+            .label(doubt.set, set)
+            .label(expr.span, "only if this holds"),
+        Under::Holds(expr, false) => finding
+            .label(doubt.set, set)
+            .label(expr.span, "only if this does not hold"),
+        Under::Loop(_, span) => finding
+            .label(doubt.set, set)
+            .label(span, "only if the loop runs at least once"),
+        Under::Succeeds(_, span) if span == doubt.set => finding.label(
+            doubt.set,
+            format!("`{name}` is set here, unless the step fails"),
+        ),
+        Under::Succeeds(_, span) => finding
+            .label(doubt.set, set)
+            .label(span, "unless this step fails"),
+    }
+}

@@ -1,0 +1,115 @@
+//! Fields of what a recipe gave back: does the recipe set them at all?
+
+use super::flow::{What, trace};
+use crate::codes;
+use crate::codes::Severity;
+use crate::diagnostic::{Diagnostic, Fix, Report, nearest};
+use crate::ir::visit;
+use crate::ir::{Action, Call, Expr, ExprKind, Missing, Node, Program, Step, Unit};
+use crate::resolve::Links;
+use rustc_hash::FxHashMap;
+
+pub fn check(program: &Program, report: &mut Report) {
+    let links = Links::new(program);
+    for unit in &program.units {
+        let results = results(unit);
+        if results.is_empty() {
+            continue;
+        }
+        let mut check = |expr: &Expr| {
+            let ExprKind::Field { of, name, missing } = &expr.kind else {
+                return;
+            };
+            let ExprKind::Var { name: whole, .. } = &of.kind else {
+                return;
+            };
+            let Some(Some(call)) = results.get(whole.as_str()) else {
+                return;
+            };
+            let Some(target) = call.target else { return };
+            let fields = &links.sets[target];
+            if links.open[target] || fields.contains(name.as_str()) {
+                return;
+            }
+            let recipe = &program.units[target].name;
+            let severity = match missing {
+                Missing::Fail => Severity::Error,
+                Missing::Null => Severity::Warning,
+            };
+            let message = format!("`{recipe}` sets no `{name}`");
+            let finding = Diagnostic::new(&codes::UNKNOWN_RESULT, expr.span, message)
+                .severity(severity)
+                .label(
+                    call.recipe.span,
+                    format!("`{whole}` is what this recipe set"),
+                );
+            let mut known: Vec<&str> = fields.iter().copied().collect();
+            known.sort_unstable();
+            report.add(match nearest(name, known.iter().copied()) {
+                Some(near) => finding
+                    .help(format!("did you mean `{near}`?"))
+                    .fix(Fix::safe(format!("write `{near}`"), expr.span, near)),
+                None if known.is_empty() => finding.help("the recipe sets no variables"),
+                None => finding.help(format!("it sets {}", known.join(", "))),
+            });
+        };
+        for step in &unit.steps {
+            visit::steps(step, &mut |step| reads(step, &mut check));
+        }
+    }
+}
+
+/// Variables that hold the result of one call and nothing else.
+fn results(unit: &Unit) -> FxHashMap<&str, Option<&Call>> {
+    let mut found: FxHashMap<&str, Option<&Call>> = FxHashMap::default();
+    for input in &unit.inputs {
+        found.insert(&input.name, None);
+    }
+    for event in trace(unit) {
+        match event.what {
+            What::Set { bind } => {
+                let call = match &event.step.node {
+                    Node::Act(action) => match &**action {
+                        Action::Call(call) => Some(call),
+                        _ => None,
+                    },
+                    _ => None,
+                };
+                let entry = found.entry(&bind.name).or_insert(call);
+                if entry.map(|known| known.recipe.span) != call.map(|call| call.recipe.span) {
+                    *entry = None;
+                }
+            }
+            What::Item { bind } => {
+                found.insert(&bind.name, None);
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+fn reads(step: &Step, check: &mut dyn FnMut(&Expr)) {
+    if let Some(guard) = &step.guard {
+        visit::walk(&guard.expr, check);
+    }
+    match &step.node {
+        Node::Act(action) => visit::walk_action(action, check),
+        Node::Each(each) => {
+            visit::walk(&each.over, check);
+            if let Some(until) = &each.until {
+                visit::walk(&until.expr, check);
+            }
+        }
+        Node::While(body) => {
+            visit::walk(&body.condition.expr, check);
+            body.update
+                .iter()
+                .for_each(|(_, new)| visit::walk(new, check));
+            if let Some(until) = &body.until {
+                visit::walk(&until.expr, check);
+            }
+        }
+        Node::Seq(_) | Node::Par { .. } => {}
+    }
+}

@@ -1,0 +1,171 @@
+//! Shell variables that a script names in its own text.
+//!
+//! Looks at words, not at the grammar: a name counts as mentioned wherever it stands, because a
+//! text in quotes may well be a program that reads it. Only names that variables of a recipe can
+//! have in an environment are looked at: `RECIPE_VAR_…`, and words in capitals.
+
+use std::ops::Range;
+
+/// A name in the text of a script.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MentionAt {
+    pub name: String,
+    /// With the `$` and the braces, if it is expanded.
+    pub range: Range<usize>,
+    pub how: Mentioned,
+}
+
+/// How a script names a variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mentioned {
+    /// `$NAME` or `${NAME}`: all the same if it is empty, but not if it is not set.
+    Expanded,
+    /// `${NAME:-…}` and its like: the script is prepared for nothing.
+    Guarded,
+    /// `NAME=…`, `read NAME`, `for NAME in`: the script sets it itself.
+    Set,
+    /// Any other way.
+    Word,
+}
+
+pub fn mentions(text: &str) -> Vec<MentionAt> {
+    let bytes = text.as_bytes();
+    let part = |at: usize| {
+        bytes
+            .get(at)
+            .is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_')
+    };
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        if !part(at) {
+            at += 1;
+            continue;
+        }
+        let start = at;
+        while part(at) {
+            at += 1;
+        }
+        let name = &text[start..at];
+        if !is_exported(name) {
+            continue;
+        }
+        let before = &text[..start];
+        let line = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let comment = text[line..].trim_start().starts_with('#');
+        let escaped = |from: usize| from > 0 && bytes[from - 1] == b'\\';
+        let (range, how) = if comment {
+            (start..at, Mentioned::Word)
+        } else if before.ends_with("${") && !escaped(start - 2) {
+            match bytes.get(at) {
+                Some(b'}') => (start - 2..at + 1, Mentioned::Expanded),
+                Some(b':') if matches!(bytes.get(at + 1), Some(b'-' | b'+' | b'?' | b'=')) => {
+                    (start - 2..at, Mentioned::Guarded)
+                }
+                Some(b'-' | b'+' | b'?' | b'=') => (start - 2..at, Mentioned::Guarded),
+                _ => (start - 2..at, Mentioned::Word),
+            }
+        } else if before.ends_with('$') && !escaped(start - 1) {
+            (start - 1..at, Mentioned::Expanded)
+        } else if is_set(before, &text[at..]) {
+            (start..at, Mentioned::Set)
+        } else {
+            (start..at, Mentioned::Word)
+        };
+        found.push(MentionAt {
+            name: name.to_string(),
+            range,
+            how,
+        });
+    }
+    found
+}
+
+fn is_exported(name: &str) -> bool {
+    let capitals = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    name.strip_prefix("RECIPE_VAR_")
+        .is_some_and(|rest| !rest.is_empty())
+        || (name.len() > 1 && name.starts_with(|c: char| c.is_ascii_uppercase()))
+            && name.chars().all(capitals)
+}
+
+fn is_set(before: &str, after: &str) -> bool {
+    let assigned = after.starts_with('=') && !after.starts_with("==") || after.starts_with("+=");
+    let line = before.rsplit('\n').next().unwrap_or("");
+    let word = line.split_whitespace().next_back().unwrap_or("");
+    let named = [
+        "for", "read", "-r", "local", "declare", "unset", "mapfile", "-t",
+    ];
+    let starts = line.is_empty() || line.ends_with([' ', '\t', ';', '(', '{', '"']);
+    starts && (assigned || named.contains(&word))
+}
+
+/// Whether a script turns on that expanding an unset variable stops it.
+pub fn is_nounset(text: &str) -> bool {
+    text.lines().any(|line| {
+        let mut words = line
+            .split([' ', '\t', ';', '&', '|'])
+            .filter(|word| !word.is_empty());
+        if words.next() != Some("set") {
+            return false;
+        }
+        let words: Vec<&str> = words.collect();
+        let short = |word: &&str| {
+            word.strip_prefix('-')
+                .is_some_and(|flags| !flags.starts_with('-') && flags.contains('u'))
+        };
+        words.iter().any(short)
+            || words
+                .windows(2)
+                .any(|pair| pair[0].ends_with('o') && pair[1] == "nounset")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found_with_how_they_are_used() {
+        let text = "A1=2\necho $RECIPE_VAR_x ${TASK:-none} '${REPO}' \\$NO word \"$A1\"\n# $GONE\n";
+        let found: Vec<(String, Mentioned)> = mentions(text)
+            .into_iter()
+            .map(|mention| (text[mention.range].to_string(), mention.how))
+            .collect();
+        let expected = [
+            ("A1", Mentioned::Set),
+            ("$RECIPE_VAR_x", Mentioned::Expanded),
+            ("${TASK", Mentioned::Guarded),
+            ("${REPO}", Mentioned::Expanded),
+            ("NO", Mentioned::Word),
+            ("$A1", Mentioned::Expanded),
+            ("GONE", Mentioned::Word),
+        ];
+        let expected: Vec<(String, Mentioned)> = expected
+            .into_iter()
+            .map(|(text, how)| (text.to_string(), how))
+            .collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn unset_variables_stop_a_script_that_says_so() {
+        for text in [
+            "set -u",
+            "set -euo pipefail",
+            "x\n  set -o nounset; y",
+            "set -eo nounset",
+        ] {
+            assert!(is_nounset(text), "{text}");
+        }
+        for text in [
+            "set -e",
+            "set -o pipefail",
+            "echo set -u",
+            "set +u",
+            "unset x",
+        ] {
+            assert!(!is_nounset(text), "{text}");
+        }
+    }
+}

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Drives `rrc lsp` with clients that were written elsewhere: pygls, and Neovim where it is installed.
+# Not part of `cargo test`: it downloads pygls. The binary is the first argument, or target/release/rrc.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+rrc=$(realpath "${1:-target/release/rrc}")
+venv=target/lsp-clients
+if [ ! -x "$venv/bin/python" ]; then
+  python3 -m venv "$venv"
+fi
+"$venv/bin/python" -c 'import pygls' 2>/dev/null || "$venv/bin/pip" install --quiet pygls
+"$venv/bin/python" tests/lsp/pygls_client.py "$rrc"
+"$venv/bin/python" tests/lsp/speed.py "$rrc"
+if command -v nvim >/dev/null; then
+  folder=$(mktemp -d)
+  trap 'rm -rf "$folder"' EXIT
+  printf 'name: x 😀\ncontext: {user: ada}\nsteps:\n  - {id: a, type: bash, command: "echo 😀 {{usre}}"}\n' > "$folder/a.yaml"
+  RRC=$rrc nvim --clean --headless "$folder/a.yaml" -l tests/lsp/nvim.lua 2>&1 ||
+    RRC=$rrc nvim --clean --headless "$folder/a.yaml" -c 'luafile tests/lsp/nvim.lua' 2>&1
+else
+  echo "nvim: not installed, left out"
+fi
