@@ -98,10 +98,9 @@ pub fn checked(file: &Named, checking: &Checking<'_>) -> Option<Result<Outcome, 
         };
         checked.add(found);
     }
-    let no_recipe =
-        checked.report.findings.iter().any(|finding| {
-            finding.code == &codes::NOT_A_RECIPE && finding.span.source == SourceId(0)
-        });
+    // What could not be read to its end may have been one.
+    let said = &checked.report.findings;
+    let no_recipe = !said.is_empty() && said.iter().all(|f| f.code == &codes::NOT_A_RECIPE);
     let choice = global
         .verbose
         .then(|| choice(&file.name, &checked, &sources));

@@ -3,15 +3,17 @@
 use super::place::{Encoding, Lines};
 use super::uri;
 use crate::cli::Global;
+use crate::config::Config;
 use crate::disk::Disk;
 use lsp_types::{TextDocumentContentChangeEvent, Uri};
+use rrc_compiler::Checked;
 use rrc_compiler::source::Sources;
 use rrc_compiler::world::{ReadError, World, candidates};
-use rrc_compiler::{Checked, Options};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::Arc;
 
 /// Open files by their paths.
 pub type Open = BTreeMap<String, Document>;
@@ -111,6 +113,10 @@ impl World for Buffers<'_> {
         self.disk.read(path)
     }
 
+    fn dialect(&self, path: &str) -> Option<&str> {
+        self.disk.dialect(path)
+    }
+
     fn find_recipe(&self, name: &str, from: &str) -> Option<String> {
         let found = self.disk.find_recipe(name, from).or_else(|| {
             // A file that has never been saved.
@@ -128,14 +134,15 @@ impl World for Buffers<'_> {
 /// Checks an open file, or a text in its place. None if the compiler gave up on it, which is its
 /// mistake and no reason to leave the editor alone.
 pub fn check(open: &Open, path: &str, instead: Option<&str>, global: &Global) -> Option<Analysis> {
+    let config = configuration(path, global);
     let world = Buffers {
         open,
-        disk: Disk::new(global),
+        disk: Disk::new(global, &config),
         instead: instead.map(|text| (path, text)),
         asked: RefCell::default(),
     };
     let mut sources = Sources::default();
-    let options: Options = global.options();
+    let options = global.options();
     let checked = catch_unwind(AssertUnwindSafe(|| {
         rrc_compiler::check(&world, path, options, &mut sources)
     }));
@@ -146,11 +153,17 @@ pub fn check(open: &Open, path: &str, instead: Option<&str>, global: &Global) ->
     })
 }
 
+/// The configuration for a file. One that cannot be read is as good as none here: `check` says
+/// what is wrong with it.
+fn configuration(path: &str, global: &Global) -> Arc<Config> {
+    Arc::new(Config::find(path, global).unwrap_or_default())
+}
+
 /// Where the recipe is that an open file calls by a name.
 pub fn find_recipe(open: &Open, name: &str, from: &str, global: &Global) -> Option<String> {
     let world = Buffers {
         open,
-        disk: Disk::new(global),
+        disk: Disk::new(global, &configuration(from, global)),
         instead: None,
         asked: RefCell::default(),
     };

@@ -54,11 +54,11 @@ fn among(bytes: impl AsRef<[u8]>, has: &str) {
 
 #[test]
 fn nothing_in_it() {
-    one("", 1, "1:1: error[RRC0010]");
-    one("# only\n# comments\n", 1, "RRC0010");
-    one("\n\n   \n", 1, "RRC0010");
-    one("---\n", 1, "RRC0010");
-    one("\u{feff}", 1, "RRC0010");
+    one("", 2, "1:1: error[RRC0010]");
+    one("# only\n# comments\n", 2, "RRC0010");
+    one("\n\n   \n", 2, "RRC0010");
+    one("---\n", 2, "RRC0010");
+    one("\u{feff}", 2, "RRC0010");
 }
 
 #[test]
@@ -330,19 +330,11 @@ fn written_elsewhere() {
 
 #[test]
 fn no_recipe() {
-    one(
-        "hello\n",
-        1,
-        "1:1: error[RRC0010] the file holds one value, not a recipe",
-    );
-    one("42\n", 1, "1:1: error[RRC0010]");
-    one(
-        "- a\n- b\n",
-        1,
-        "1:1: error[RRC0010] the file holds a list, not a recipe",
-    );
-    one("true\n", 1, "RRC0010");
-    one("~\n", 1, "RRC0010");
+    one("hello\n", 2, "1:1: error[RRC0010]");
+    one("42\n", 2, "1:1: error[RRC0010]");
+    one("- a\n- b\n", 2, "1:1: error[RRC0010]");
+    one("true\n", 2, "RRC0010");
+    one("~\n", 2, "RRC0010");
     one(format!("{GOOD}---\n{GOOD}"), 1, "6:1: error[RRC0009]");
     one("name: a\n", 1, "this recipe has no `steps`");
     one("name: a\nsteps: []\n", 1, "`steps` is empty");

@@ -48,7 +48,7 @@ fn a_directory_is_walked_as_git_sees_it() {
     folder
         .rrc(&["check", "docker-compose.yaml"])
         .go()
-        .exits(1)
+        .exits(2)
         .out_has("services");
 }
 
@@ -126,7 +126,7 @@ fn standard_input_has_the_name_it_is_given() {
     check(&named, BAD).exits(1).out_has("x/y.yaml:10:22: error");
     check(&["check", "-"], GOOD).exits(0).no_out();
     check(&["check", "-"], "")
-        .exits(1)
+        .exits(2)
         .out_has("the file is empty");
     // Where a recipe is kept may say what it is.
     let kept = [

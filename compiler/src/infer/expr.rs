@@ -91,14 +91,14 @@ impl<'s, 'a> Scope<'s, 'a> {
             ExprKind::Index { missing, .. } => item(&part(0), *missing),
             ExprKind::List(_) => {
                 let mut of = Type::nothing();
-                parts.iter().for_each(|part| of.join(part));
+                parts.iter().for_each(|part| of.join(&part.flat()));
                 Type::list(of)
             }
             ExprKind::Map(fields) => {
                 let fields = fields
                     .iter()
                     .zip(parts)
-                    .map(|((name, _), part)| (name.as_str().into(), part.clone()))
+                    .map(|((name, _), part)| (name.as_str().into(), part.flat()))
                     .collect();
                 Type::of(Kind::Map(Rc::new(Shape::closed(fields))))
             }

@@ -25,7 +25,7 @@ use std::rc::Rc;
 use types::{Shape, Words, of_literal, of_value};
 
 /// After so many rounds, what still changes is not looked into further.
-const ROUNDS: usize = 8;
+const ROUNDS: usize = 16;
 
 /// What is known of the values of a program.
 #[derive(Debug)]
@@ -319,7 +319,7 @@ impl<'a> Work<'a> {
                 let mut fields: Vec<(Rc<str>, Type)> = self.facts.units[target]
                     .variables
                     .iter()
-                    .map(|(name, kind)| ((*name).into(), kind.clone()))
+                    .map(|(name, kind)| ((*name).into(), kind.flat()))
                     .collect();
                 fields.sort_by(|(a, _), (b, _)| a.cmp(b));
                 let shape = Rc::new(Shape::closed(fields));
@@ -400,3 +400,6 @@ fn binds(step: &Step) -> impl Iterator<Item = &Bind> {
     let update = update.iter().map(|(bind, _)| bind);
     step.bind.iter().chain(collect).chain(last).chain(update)
 }
+
+#[cfg(test)]
+mod tests;

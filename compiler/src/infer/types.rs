@@ -163,8 +163,28 @@ impl Type {
     }
 
     pub fn assumed(mut self) -> Type {
-        self.assumed = true;
+        self.assumed = self.kinds.is_some();
         self
+    }
+
+    /// The same without what is inside: types of types that hold each other would grow without
+    /// an end.
+    pub fn flat(&self) -> Type {
+        let mut all = Type::nothing();
+        all.assumed = self.assumed;
+        for kind in self.kinds.as_deref().unwrap_or_default() {
+            match kind {
+                Kind::Map(_) => return Type::unknown(),
+                Kind::List(_) => all.join(&Type::list(Type::unknown())),
+                Kind::Null | Kind::Bool | Kind::Number | Kind::Text(_) => {
+                    all.join(&Type::of(kind.clone()));
+                }
+            }
+        }
+        match self.kinds {
+            Some(_) => all,
+            None => Type::unknown(),
+        }
     }
 
     /// What it can be, if that is known.
@@ -227,15 +247,15 @@ impl Type {
     }
 
     fn join_at(&mut self, other: &Type, depth: usize) {
-        self.assumed |= other.assumed;
         let (Some(own), Some(theirs)) = (&mut self.kinds, &other.kinds) else {
-            self.kinds = None;
+            *self = Type::unknown();
             return;
         };
         if depth >= DEEPEST {
-            self.kinds = None;
+            *self = Type::unknown();
             return;
         }
+        self.assumed |= other.assumed;
         for kind in theirs {
             add(own, kind, depth);
         }

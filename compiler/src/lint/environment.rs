@@ -1,11 +1,12 @@
 //! Shell variables that a script expects to find, and does not.
 
-use super::flow::{What, stands_for, trace};
+use super::flow::{What, spelt, stands_for, trace};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Fix, Report, nearest};
 use crate::ir::{Action, Exports, Mention, Node, Program, Script, Step, Unit};
 use crate::resolve::Links;
 use crate::shell::Mentioned;
+use rustc_hash::FxHashSet;
 
 const PREFIX: &str = "RECIPE_VAR_";
 
@@ -32,6 +33,7 @@ pub fn not_exported(program: &Program, report: &mut Report) {
         .iter()
         .filter(|unit| unit.exports == Exports::Nothing)
     {
+        let known = names(unit);
         for event in trace(unit) {
             let What::Mention { mention, script } = event.what else {
                 continue;
@@ -47,10 +49,8 @@ pub fn not_exported(program: &Program, report: &mut Report) {
                 mention.name
             );
             let finding = Diagnostic::new(&codes::NOT_EXPORTED, mention.span, message);
-            let known = names(unit);
-            let exact = known.iter().find(|name| stands_for(&mention.name, name));
-            report.add(match exact.or(known.iter().find(|name| **name == rest)) {
-                Some(name) if stands_for(&mention.name, name) && !rest.contains("__") => finding
+            report.add(match known.iter().find(|name| **name == rest) {
+                Some(name) => finding
                     .help(format!(
                         "write `{{{{{name}}}}}`; scripts here are given only what their holes name"
                     ))
@@ -59,7 +59,7 @@ pub fn not_exported(program: &Program, report: &mut Report) {
                         mention.span,
                         format!("{{{{{name}}}}}"),
                     )),
-                _ => finding.help("write the variable as a hole, or define it under `env`"),
+                None => finding.help("write the variable as a hole, or define it under `env`"),
             });
         }
     }
@@ -95,6 +95,7 @@ pub fn misspelt(program: &Program, report: &mut Report) {
         known.extend(&unit.given);
         known.sort_unstable();
         known.dedup();
+        let spellings: FxHashSet<String> = known.iter().map(|name| spelt(name)).collect();
         for event in trace(unit) {
             let What::Mention { mention, script } = event.what else {
                 continue;
@@ -102,7 +103,7 @@ pub fn misspelt(program: &Program, report: &mut Report) {
             let Some(rest) = mention.name.strip_prefix(PREFIX) else {
                 continue;
             };
-            let there = known.iter().any(|name| stands_for(&mention.name, name));
+            let there = stands_for(&mention.name).any(|name| spellings.contains(&name));
             if there || mention.how == Mentioned::Word || is_provided(mention, script, event.step) {
                 continue;
             }

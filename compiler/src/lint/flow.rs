@@ -11,6 +11,8 @@ use crate::ir::{
     Node, OnFailure, Program, Read, Script, Step, Unit,
 };
 use crate::source::Span;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::ops::Range;
 
 /// One thing that happens.
 #[derive(Clone, Debug)]
@@ -62,10 +64,48 @@ pub enum Under<'a> {
     Succeeds(usize, Span),
 }
 
+/// The events of a unit, in order, and which of them are about each name.
+pub struct Flow<'a> {
+    pub events: Vec<Event<'a>>,
+    names: FxHashMap<&'a str, Vec<usize>>,
+}
+
+impl<'a> Flow<'a> {
+    pub fn new(unit: &'a Unit) -> Flow<'a> {
+        let events = trace(unit);
+        let mut names: FxHashMap<&str, Vec<usize>> = FxHashMap::default();
+        for (at, event) in events.iter().enumerate() {
+            let name = match event.what {
+                What::Read { name, .. } => name,
+                What::Set { bind } | What::Item { bind } | What::Leave { bind } => &bind.name,
+                What::Mention { .. } | What::Run { .. } | What::Call { .. } => continue,
+            };
+            names.entry(name).or_default().push(at);
+        }
+        Flow { events, names }
+    }
+
+    /// The first thing that happens to a variable from one event on.
+    pub fn next(&self, name: &str, from: usize) -> Option<(usize, &Event<'a>)> {
+        let all = self.names.get(name)?;
+        let at = *all.get(all.partition_point(|at| *at < from))?;
+        Some((at, &self.events[at]))
+    }
+
+    /// What happens to a variable from one event on, up to another.
+    pub fn about(&self, name: &str, range: Range<usize>) -> impl Iterator<Item = &Event<'a>> {
+        let all = self.names.get(name).map_or(&[][..], Vec::as_slice);
+        let from = all.partition_point(|at| *at < range.start);
+        let to = all.partition_point(|at| *at < range.end);
+        all[from..to.max(from)].iter().map(|at| &self.events[*at])
+    }
+}
+
 /// The events of a unit, in order. Hooks come last: they may see what any step sets.
 pub fn trace(unit: &Unit) -> Vec<Event<'_>> {
     let mut trace = Trace {
         unit,
+        set: FxHashSet::default(),
         events: Vec::new(),
         under: Vec::new(),
         numbers: 0,
@@ -94,19 +134,24 @@ pub fn called(program: &Program) -> Vec<bool> {
     called
 }
 
-/// The variable that a shell name may stand for.
-pub fn stands_for(mention: &str, name: &str) -> bool {
-    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
-    match mention.strip_prefix("RECIPE_VAR_") {
-        // Fields of a value have names of their own, after two underscores.
-        Some(rest) => {
-            let mut chars = rest.chars();
-            let all = name.chars().all(|c| chars.next() == Some(plain(c)));
-            let rest = chars.as_str();
-            all && (rest.is_empty() || rest.starts_with("__"))
-        }
-        None => mention.eq_ignore_ascii_case(name),
-    }
+/// A name as the environment of a script spells it: two variables may share one.
+pub fn spelt(name: &str) -> String {
+    let plain = |c: char| match c.is_ascii_alphanumeric() {
+        true => c.to_ascii_lowercase(),
+        false => '_',
+    };
+    name.chars().map(plain).collect()
+}
+
+/// What a shell variable may stand for, spelt in the same way: the value of a variable or, after
+/// two underscores, a field of it.
+pub fn stands_for(mention: &str) -> impl Iterator<Item = String> {
+    let whole = spelt(mention.strip_prefix("RECIPE_VAR_").unwrap_or(mention));
+    let ends: Vec<usize> = whole.match_indices("__").map(|(at, _)| at).collect();
+    let all = ends.into_iter().chain([whole.len()]);
+    all.map(|end| whole[..end].to_string())
+        .collect::<Vec<String>>()
+        .into_iter()
 }
 
 /// What is known to hold when all of these do.
@@ -135,6 +180,8 @@ pub fn is_met(condition: &Under<'_>, under: &[Under<'_>], known: &Known) -> bool
 
 struct Trace<'a> {
     unit: &'a Unit,
+    /// What steps have set so far.
+    set: FxHashSet<&'a str>,
     events: Vec<Event<'a>>,
     under: Vec<Under<'a>>,
     numbers: usize,
@@ -142,6 +189,9 @@ struct Trace<'a> {
 
 impl<'a> Trace<'a> {
     fn add(&mut self, what: What<'a>, step: &'a Step) {
+        if let What::Set { bind } = what {
+            self.set.insert(&bind.name);
+        }
         let under = self.under.clone();
         self.events.push(Event { what, step, under });
     }
@@ -290,10 +340,7 @@ impl<'a> Trace<'a> {
         let ExprKind::Var { name, .. } = &expr.kind else {
             return None;
         };
-        let set = self
-            .events
-            .iter()
-            .any(|event| matches!(event.what, What::Set { bind } if bind.name == *name));
+        let set = self.set.contains(name.as_str());
         let is = |input: &&Input| input.name == *name;
         let input = self.unit.inputs.iter().find(is)?;
         (!set).then_some(&input.default)

@@ -144,6 +144,26 @@ pub fn lint(program: &Program, facts: &Facts<'_>, report: &mut Report) {
             (lint.check)(place, scope, &mut values);
         }
     });
+    // What is wrong in a condition that cannot be read has been said.
+    let unread = [
+        &codes::BAD_CONDITION,
+        &codes::UNKNOWN_FUNCTION,
+        &codes::WRONG_ARGUMENTS,
+    ];
+    let mut places: Vec<_> = report
+        .findings
+        .iter()
+        .filter(|finding| unread.contains(&finding.code))
+        .map(|finding| (finding.span.source, finding.span.range().start))
+        .collect();
+    places.sort_unstable();
+    values.findings.retain(|finding| {
+        let (source, range) = (finding.span.source, finding.span.range());
+        let first = places.partition_point(|place| *place < (source, range.start));
+        places
+            .get(first)
+            .is_none_or(|(other, at)| *other != source || *at >= range.end)
+    });
     // A value that is text where a map was meant is one mistake, however often it is read.
     let mut said = FxHashSet::default();
     values.findings.retain(|finding| {

@@ -29,7 +29,7 @@ pub fn check(place: &Place<'_, '_>, scope: Scope<'_, '_>, report: &mut Report) {
             Severity::Warning,
             format!("{what} is no number unless one is given"),
         ),
-        Some(Literal::Text(_)) => (Severity::Error, format!("{what} is text that is no number")),
+        Some(Literal::Text(_)) => (severity, format!("{what} is text that is no number")),
         Some(default) => (
             severity,
             format!("{what} is {}, not a number", words::kind(default)),

@@ -1,11 +1,11 @@
 //! Variables that are lost: set again before anything has read them, stored over through a step's
 //! id, or hidden by the variable of a loop.
 
-use super::flow::{Event, Under, What, is_met, known, stands_for, trace};
+use super::flow::{Event, Flow, Under, What, is_met, known};
 use crate::codes;
 use crate::codes::Severity;
 use crate::diagnostic::{Diagnostic, Report};
-use crate::ir::{Bind, Exports, OnFailure, Program, Step};
+use crate::ir::{Bind, Exports, OnFailure, Program, Step, Unit};
 use crate::source::Span;
 
 /// Stored under the id of the step because nothing names a variable.
@@ -15,8 +15,8 @@ fn is_by_id(bind: &Bind, step: &Step) -> bool {
 
 pub fn by_id(program: &Program, report: &mut Report) {
     for unit in &program.units {
-        let events = trace(unit);
-        for (at, event) in events.iter().enumerate() {
+        let flow = Flow::new(unit);
+        for (at, event) in flow.events.iter().enumerate() {
             let What::Set { bind } = event.what else {
                 continue;
             };
@@ -24,16 +24,16 @@ pub fn by_id(program: &Program, report: &mut Report) {
                 continue;
             }
             let input = unit.inputs.iter().find(|input| input.name == bind.name);
-            let earlier = events[..at].iter().find_map(|event| match event.what {
-                What::Set { bind: other } if other.name == bind.name => Some(other.span),
-                _ => None,
-            });
+            // Two steps with one id are a mistake of their own.
+            let earlier = flow
+                .about(&bind.name, 0..at)
+                .find_map(|event| match event.what {
+                    What::Set { bind } if !is_by_id(bind, event.step) => Some(bind.span),
+                    _ => None,
+                });
             let Some(first) = input.map(|input| input.span).or(earlier) else {
                 continue;
             };
-            if first == bind.span {
-                continue;
-            }
             let message = format!("the output of this step is stored over `{}`", bind.name);
             report.add(
                 Diagnostic::new(&codes::OVERWRITTEN_BY_ID, bind.span, message)
@@ -46,19 +46,27 @@ pub fn by_id(program: &Program, report: &mut Report) {
 
 pub fn set_twice(program: &Program, report: &mut Report) {
     for unit in &program.units {
-        let events = trace(unit);
-        for (at, event) in events.iter().enumerate() {
+        let flow = Flow::new(unit);
+        let end = flow.events.len();
+        // Where everything may be read: by a process that is given all, by a recipe that sees all.
+        let unseen: Vec<usize> = (0..end).filter(|at| reads_all(&flow.events[*at])).collect();
+        for (at, event) in flow.events.iter().enumerate() {
             let What::Set { bind } = event.what else {
                 continue;
             };
-            let next = events[at + 1..]
-                .iter()
-                .find(|later| uses(later, &bind.name) || sets(later, &bind.name).is_some());
-            let Some(next) = next else { continue };
-            let Some(again) = sets(next, &bind.name) else {
+            let Some((then, next)) = flow.next(&bind.name, at + 1) else {
                 continue;
             };
-            if again.span != bind.span && !is_by_id(again, next.step) && overwrites(event, next) {
+            let What::Set { bind: again } = next.what else {
+                continue;
+            };
+            let unseen = unseen.partition_point(|seen| *seen < then)
+                > unseen.partition_point(|seen| *seen < at);
+            if !unseen
+                && again.span != bind.span
+                && !is_by_id(again, next.step)
+                && overwrites(event, next)
+            {
                 let message = format!("`{}` is set again before anything has read it", bind.name);
                 report.add(
                     Diagnostic::new(&codes::SET_TWICE, again.span, message)
@@ -70,21 +78,11 @@ pub fn set_twice(program: &Program, report: &mut Report) {
     }
 }
 
-fn sets<'a>(event: &Event<'a>, name: &str) -> Option<&'a Bind> {
+fn reads_all(event: &Event<'_>) -> bool {
     match event.what {
-        What::Set { bind } if bind.name == name => Some(bind),
-        _ => None,
-    }
-}
-
-fn uses(event: &Event<'_>, name: &str) -> bool {
-    match event.what {
-        What::Read { name: read, .. } => read == name,
-        What::Mention { mention, .. } => stands_for(&mention.name, name),
-        // Whatever a process finds in its environment, it may read.
         What::Run { exec } => exec.exports == Exports::Everything,
         What::Call { call } => call.inherits,
-        What::Set { .. } | What::Item { .. } | What::Leave { .. } => false,
+        _ => false,
     }
 }
 
@@ -106,22 +104,22 @@ fn overwrites(first: &Event<'_>, second: &Event<'_>) -> bool {
 
 pub fn shadowed(program: &Program, report: &mut Report) {
     for unit in &program.units {
-        let events = trace(unit);
-        for (at, event) in events.iter().enumerate() {
+        let flow = Flow::new(unit);
+        let end = flow.events.len();
+        for (at, event) in flow.events.iter().enumerate() {
             let What::Item { bind } = event.what else {
                 continue;
             };
-            let Some(outer) = outer(&events[..at], unit, &bind.name) else {
+            let Some(outer) = outer(&flow, at, unit, &bind.name) else {
                 continue;
             };
-            let leave = events[at..].iter().position(
-                |later| matches!(later.what, What::Leave { bind: left } if left.span == bind.span),
-            );
-            let after = leave.map_or(&events[at..], |leave| &events[at + leave..]);
-            let read_later = after
-                .iter()
-                .take_while(|later| sets(later, &bind.name).is_none())
-                .any(|later| matches!(later.what, What::Read { name, .. } if name == bind.name));
+            let read_later = flow
+                .about(&bind.name, at..end)
+                .skip_while(
+                    |later| !matches!(later.what, What::Leave { bind: left } if left.span == bind.span),
+                )
+                .take_while(|later| !matches!(later.what, What::Set { .. } | What::Item { .. }))
+                .any(|later| matches!(later.what, What::Read { .. }));
             let message = format!("the loop hides `{}` from its steps", bind.name);
             let finding = Diagnostic::new(&codes::SHADOWED_VARIABLE, bind.span, message)
                 .label(outer, "this variable is not seen in the loop")
@@ -135,21 +133,21 @@ pub fn shadowed(program: &Program, report: &mut Report) {
 }
 
 /// What a name means where a loop starts: a variable, or that of another loop around it.
-fn outer(before: &[Event<'_>], unit: &crate::ir::Unit, name: &str) -> Option<Span> {
+fn outer(flow: &Flow<'_>, at: usize, unit: &Unit, name: &str) -> Option<Span> {
     let mut found = unit
         .inputs
         .iter()
         .find(|input| input.name == name)
         .map(|input| input.span);
     let mut loops: Vec<Option<Span>> = Vec::new();
-    for event in before {
+    for event in flow.about(name, 0..at) {
         match event.what {
-            What::Set { bind } if bind.name == name => found = Some(bind.span),
-            What::Item { bind } if bind.name == name => {
+            What::Set { bind } => found = Some(bind.span),
+            What::Item { bind } => {
                 loops.push(found);
                 found = Some(bind.span);
             }
-            What::Leave { bind } if bind.name == name => found = loops.pop().flatten(),
+            What::Leave { .. } => found = loops.pop().flatten(),
             _ => {}
         }
     }

@@ -3,7 +3,7 @@
 //! Asks only about reads that fail when there is nothing, and about scripts that stop at unset
 //! variables. A name that nothing sets at all is the business of `resolve`.
 
-use super::flow::{Event, Under, What, is_met, known, stands_for, trace};
+use super::flow::{Event, Flow, Under, What, is_met, known, spelt, stands_for};
 use super::known::{Known, compared};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Report};
@@ -11,14 +11,14 @@ use crate::ir::{Exports, Expr, ExprKind, Missing, Program, Unit, visit};
 use crate::resolve::Links;
 use crate::shell::Mentioned;
 use crate::source::Span;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 pub fn check(program: &Program, report: &mut Report) {
     let links = Links::new(program);
     for (number, unit) in program.units.iter().enumerate() {
-        let events = trace(unit);
+        let flow = Flow::new(unit);
         let mut said: FxHashSet<&str> = FxHashSet::default();
-        for (at, event) in events.iter().enumerate() {
+        for (at, event) in flow.events.iter().enumerate() {
             let What::Read {
                 name,
                 span,
@@ -29,13 +29,17 @@ pub fn check(program: &Program, report: &mut Report) {
             };
             let question = Question {
                 unit,
-                given: &links.given[number],
-                events: &events[..at],
+                number,
+                links: &links,
+                flow: &flow,
+                at,
                 under: &event.under,
             };
-            if let Some(doubt) = question.doubt(name)
-                && said.insert(name)
-            {
+            if said.contains(name) {
+                continue;
+            }
+            if let Some(doubt) = question.doubt(name) {
+                said.insert(name);
                 report.add(unset(name, span, &doubt));
             }
         }
@@ -48,8 +52,17 @@ pub fn check_scripts(program: &Program, report: &mut Report) {
         if unit.exports == Exports::Nothing {
             continue;
         }
-        let events = trace(unit);
-        for (at, event) in events.iter().enumerate() {
+        let flow = Flow::new(unit);
+        let mut names: FxHashMap<String, Vec<&str>> = FxHashMap::default();
+        for event in &flow.events {
+            if let What::Set { bind } = event.what {
+                let same = names.entry(spelt(&bind.name)).or_default();
+                if !same.contains(&bind.name.as_str()) {
+                    same.push(&bind.name);
+                }
+            }
+        }
+        for (at, event) in flow.events.iter().enumerate() {
             let What::Mention { mention, script } = event.what else {
                 continue;
             };
@@ -63,20 +76,29 @@ pub fn check_scripts(program: &Program, report: &mut Report) {
             }
             let question = Question {
                 unit,
-                given: &links.given[number],
-                events: &events[..at],
+                number,
+                links: &links,
+                flow: &flow,
+                at,
                 under: &event.under,
             };
             // Both `a-b` and `a_b` may be meant; if one of them is there, all is well.
-            let names: Vec<&str> = question.set_names();
-            let meant = names.into_iter().filter(|n| stands_for(&mention.name, n));
-            let doubts: Vec<(&str, Option<Doubt<'_>>)> =
-                meant.map(|name| (name, question.doubt(name))).collect();
+            let meant = stands_for(&mention.name)
+                .filter_map(|name| names.get(&name))
+                .flatten();
+            let doubts: Vec<(&str, Option<Doubt<'_>>)> = meant
+                .filter(|name| flow.about(name, 0..at).any(is_set))
+                .map(|name| (*name, question.doubt(name)))
+                .collect();
             if let [(name, Some(doubt))] = doubts.as_slice() {
                 report.add(unset_in_script(name, &mention.name, mention.span, doubt));
             }
         }
     }
+}
+
+fn is_set(event: &Event<'_>) -> bool {
+    matches!(event.what, What::Set { .. })
 }
 
 /// Where a variable is set, and what that depends on.
@@ -87,33 +109,21 @@ struct Doubt<'a> {
 
 struct Question<'e, 'a> {
     unit: &'a Unit,
-    given: &'e FxHashSet<&'a str>,
-    /// What has happened before.
-    events: &'e [Event<'a>],
+    number: usize,
+    links: &'e Links<'a>,
+    flow: &'e Flow<'a>,
+    /// How far the unit has come.
+    at: usize,
     /// What holds here.
     under: &'e [Under<'a>],
 }
 
 impl<'a> Question<'_, 'a> {
-    fn set_names(&self) -> Vec<&'a str> {
-        let mut names: Vec<&str> = self
-            .events
-            .iter()
-            .filter_map(|event| match event.what {
-                What::Set { bind } => Some(bind.name.as_str()),
-                _ => None,
-            })
-            .collect();
-        names.sort_unstable();
-        names.dedup();
-        names
-    }
-
     fn setters(&self, name: &str) -> Vec<(&Event<'a>, Span)> {
-        self.events
-            .iter()
+        self.flow
+            .about(name, 0..self.at)
             .filter_map(|event| match event.what {
-                What::Set { bind } if bind.name == name => Some((event, bind.span)),
+                What::Set { bind } => Some((event, bind.span)),
                 _ => None,
             })
             .collect()
@@ -123,8 +133,8 @@ impl<'a> Question<'_, 'a> {
         let always = self.unit.inputs.iter().any(|input| input.name == name)
             || self.unit.reserved.contains(&name)
             || self.unit.given.contains(&name)
-            || self.given.contains(name);
-        if always || self.inside_its_loop(name) || self.may_come_from_a_call() {
+            || self.links.given[self.number].contains(name);
+        if always || self.inside_its_loop(name) {
             return None;
         }
         let setters = self.setters(name);
@@ -142,7 +152,7 @@ impl<'a> Question<'_, 'a> {
             }
             open.push((rest, span));
         }
-        if one_of_them_runs(&open, &known) {
+        if one_of_them_runs(&open, &known) || self.may_come_from_a_call(name) {
             return None;
         }
         let (rest, set) = open.into_iter().next_back()?;
@@ -151,21 +161,26 @@ impl<'a> Question<'_, 'a> {
 
     fn inside_its_loop(&self, name: &str) -> bool {
         let mut depth = 0usize;
-        for event in self.events {
+        for event in self.flow.about(name, 0..self.at) {
             match event.what {
-                What::Item { bind } if bind.name == name => depth += 1,
-                What::Leave { bind } if bind.name == name => depth = depth.saturating_sub(1),
+                What::Item { .. } => depth += 1,
+                What::Leave { .. } => depth = depth.saturating_sub(1),
                 _ => {}
             }
         }
         depth > 0
     }
 
-    /// A recipe that gives all its variables back may have set anything.
-    fn may_come_from_a_call(&self) -> bool {
-        self.events
+    /// A recipe that gives all its variables back may have set it.
+    fn may_come_from_a_call(&self, name: &str) -> bool {
+        self.flow.events[..self.at]
             .iter()
-            .any(|event| matches!(event.what, What::Call { call } if call.spreads))
+            .any(|event| match event.what {
+                What::Call { call } if call.spreads => call.target.is_none_or(|target| {
+                    self.links.open[target] || self.links.sets[target].contains(name)
+                }),
+                _ => false,
+            })
     }
 
     /// What holds here, and what follows from that: a condition that could be asked at all has

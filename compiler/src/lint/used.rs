@@ -1,20 +1,23 @@
 //! Which variables a unit reads, in any way: what nobody reads is a slip or left over.
 
-use super::flow::{What, called, stands_for, trace};
+use super::flow::{What, called, spelt, stands_for, trace};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Fix, Report, nearest};
-use crate::ir::{Bind, Exports, Program, Unit};
+use crate::ir::{Bind, Exports, Program, Unit, visit};
+use crate::source::Span;
 use rustc_hash::FxHashSet;
 
 /// What the steps of a unit read.
 #[derive(Default)]
 struct Uses<'a> {
     names: FxHashSet<&'a str>,
-    mentions: FxHashSet<&'a str>,
+    /// What scripts name, as environments spell it.
+    mentions: FxHashSet<String>,
     /// Every process, or every recipe that is called, may read what it is given unasked.
     unseen: bool,
     /// What steps set, with the step's number.
     sets: Vec<(&'a Bind, usize)>,
+    set_names: FxHashSet<&'a str>,
 }
 
 impl<'a> Uses<'a> {
@@ -32,9 +35,14 @@ impl<'a> Uses<'a> {
                     uses.names.insert(name);
                 }
                 What::Mention { mention, .. } => {
-                    uses.mentions.insert(&mention.name);
+                    if unit.exports == Exports::Everything {
+                        uses.mentions.extend(stands_for(&mention.name));
+                    }
                 }
-                What::Set { bind } => uses.sets.push((bind, steps.len())),
+                What::Set { bind } => {
+                    uses.sets.push((bind, steps.len()));
+                    uses.set_names.insert(&bind.name);
+                }
                 What::Item { .. } | What::Leave { .. } => {}
                 What::Run { exec } => uses.unseen |= exec.exports == Exports::Everything,
                 What::Call { call } if call.inherits => match call.target {
@@ -54,11 +62,7 @@ impl<'a> Uses<'a> {
     }
 
     fn reads(&self, name: &str) -> bool {
-        self.names.contains(name)
-            || self
-                .mentions
-                .iter()
-                .any(|mention| stands_for(mention, name))
+        self.names.contains(name) || self.mentions.contains(&spelt(name))
     }
 }
 
@@ -89,7 +93,7 @@ fn meant<'a>(unit: &'a Unit, uses: &Uses<'_>, bind: &Bind) -> Option<&'a str> {
         .iter()
         .map(|input| input.name.as_str())
         .filter(|name| uses.names.contains(name))
-        .filter(|name| !uses.sets.iter().any(|(set, _)| set.name == *name));
+        .filter(|name| !uses.set_names.contains(name));
     nearest(&bind.name, left).filter(|near| is_slip(&bind.name, near))
 }
 
@@ -126,10 +130,14 @@ pub fn outputs(program: &Program, report: &mut Report) {
         if called[number] || uses.unseen {
             continue;
         }
+        let ids = ids(unit);
         let last = uses.sets.iter().map(|(_, step)| *step).max();
         for (bind, step) in &uses.sets {
             let by_itself = Some(*step) == last || uses.reads(&bind.name);
-            if by_itself || meant(unit, &uses, bind).is_some() || is_by_id(unit, bind) {
+            if by_itself || meant(unit, &uses, bind).is_some() || ids.contains(&bind.span) {
+                continue;
+            }
+            if is_suggested(&bind.name, report) {
                 continue;
             }
             let message = format!("nothing reads `{}`", bind.name);
@@ -141,12 +149,24 @@ pub fn outputs(program: &Program, report: &mut Report) {
     }
 }
 
-fn is_by_id(unit: &Unit, bind: &Bind) -> bool {
-    let mut found = false;
+/// The ids of all steps, as places: an output that stands there was not named by anyone.
+fn ids(unit: &Unit) -> FxHashSet<Span> {
+    let mut found = FxHashSet::default();
     for step in &unit.steps {
-        crate::ir::visit::steps(step, &mut |step| found |= step.span == bind.span);
+        visit::steps(step, &mut |step| {
+            found.insert(step.span);
+        });
     }
     found
+}
+
+/// Whether a finding says already that this name was meant elsewhere.
+fn is_suggested(name: &str, report: &Report) -> bool {
+    let words = format!("did you mean `{name}`?");
+    report
+        .findings
+        .iter()
+        .any(|finding| finding.help.as_deref() == Some(&words))
 }
 
 /// A variable of `context` that nothing reads.
@@ -158,7 +178,7 @@ pub fn inputs(program: &Program, report: &mut Report) {
         }
         for input in &unit.inputs {
             let foreign = input.span.source != unit.source;
-            if uses.reads(&input.name) || foreign {
+            if uses.reads(&input.name) || foreign || is_suggested(&input.name, report) {
                 continue;
             }
             let message = format!("nothing reads `{}`", input.name);
