@@ -11,7 +11,7 @@ pub fn build(args: &BuildArgs, global: &Global, streams: &mut Streams<'_>) -> io
         Ok(config) => config,
         Err(code) => return Ok(code),
     };
-    let built = match plan::compile(&args.file, None, &config, global, streams)? {
+    let built = match plan::compile(&args.file, None, &[], &config, global, streams)? {
         Ok(compiled) => compiled.plan,
         Err(code) => return Ok(code),
     };

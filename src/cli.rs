@@ -87,6 +87,8 @@ pub enum Command {
     Build(BuildArgs),
     /// Run a recipe or a plan
     Run(RunArgs),
+    /// List the runs that were recorded here, or remove old ones
+    Runs(RunsArgs),
     /// Evaluate one condition
     Eval(EvalArgs),
     /// Show a plan as text
@@ -178,8 +180,8 @@ pub struct BuildArgs {
 #[derive(Debug, Args)]
 pub struct RunArgs {
     /// The recipe, or a plan
-    #[arg(value_name = "FILE|PLAN")]
-    pub file: String,
+    #[arg(value_name = "FILE|PLAN", required_unless_present_any = ["resume", "replay"])]
+    pub file: Option<String>,
     /// Set a variable: JSON values are typed, `a.b=1` sets a field, the last one wins
     #[arg(short, long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
@@ -219,6 +221,21 @@ pub struct RunArgs {
     /// Only check; the same as `rrc check`, with the exit codes of `run`
     #[arg(long)]
     pub validate_only: bool,
+    /// Go on with a run that did not complete: the latest of FILE, or the one whose name starts so
+    #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "", conflicts_with = "replay")]
+    pub resume: Option<String>,
+    /// Show a recorded run again without running anything; with FILE, hold it against that recipe
+    #[arg(long, value_name = "RUN")]
+    pub replay: Option<String>,
+    /// Never show the value of this variable; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub secret: Vec<String>,
+    /// Refuse a plan whose recipes have changed since it was built
+    #[arg(long)]
+    pub frozen: bool,
+    /// Leave no record in .rrc/runs: the run cannot be resumed or replayed
+    #[arg(long, conflicts_with_all = ["resume", "replay"])]
+    pub no_record: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -229,6 +246,22 @@ pub enum RunFormat {
     Json,
     /// One object a line, as things happen
     Events,
+}
+
+#[derive(Debug, Args)]
+pub struct RunsArgs {
+    /// Print one object a line
+    #[arg(long)]
+    pub json: bool,
+    /// Remove runs that are over: all but the latest 10, or as `--keep` and `--older-than` say
+    #[arg(long)]
+    pub prune: bool,
+    /// Keep so many of the latest
+    #[arg(long, value_name = "N", requires = "prune")]
+    pub keep: Option<usize>,
+    /// Remove only what was started so many days ago
+    #[arg(long, value_name = "DAYS", requires = "prune")]
+    pub older_than: Option<f64>,
 }
 
 #[derive(Debug, Args)]

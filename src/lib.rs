@@ -15,8 +15,10 @@ mod eval;
 mod explain;
 mod lsp;
 mod plan;
+mod recorded;
 mod results;
 mod run;
+mod runs;
 mod values;
 
 use clap::Parser;
@@ -61,6 +63,7 @@ pub fn run(
         cli::Command::Check(args) => check::check(args, global, &mut streams),
         cli::Command::Build(args) => build::build(args, global, &mut streams),
         cli::Command::Run(args) => run::run(args, global, &mut streams),
+        cli::Command::Runs(args) => runs::runs(args, &mut streams),
         cli::Command::Eval(args) => eval::eval(args, global, &mut streams),
         cli::Command::Disasm(args) => disasm::disasm(args, global, &mut streams),
         cli::Command::Explain(args) => explain::explain(args, &mut streams),

@@ -46,6 +46,7 @@ pub struct Compiled {
 pub fn compile(
     path: &str,
     given: Option<&Map>,
+    secrets: &[String],
     config: &Arc<Config>,
     global: &Global,
     streams: &mut Streams<'_>,
@@ -61,7 +62,7 @@ pub fn compile(
         timeout_ms: config.run.default_timeout_ms,
         ..global.options()
     };
-    let checked = rrc_compiler::check(&Disk::new(global, config), path, options, &mut sources);
+    let mut checked = rrc_compiler::check(&Disk::new(global, config), path, options, &mut sources);
     let standing = checked.silenced.iter().filter(|f| suppress::stands(f));
     let mut shown = checked.report.clone();
     shown.findings.extend(standing.cloned());
@@ -71,6 +72,9 @@ pub fn compile(
             streams.err,
             "rrc: `{path}` is no recipe: templates and tools do not run yet"
         )?;
+    }
+    if let Some(root) = checked.program.units.first_mut() {
+        root.secrets.extend_from_slice(secrets);
     }
     Ok(match rrc_compiler::build(&checked, &sources, hash) {
         Some(plan) => Ok(Compiled {

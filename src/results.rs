@@ -28,6 +28,17 @@ impl Clock {
         }
     }
 
+    /// The clock of a run that started then.
+    pub fn at(since_1970_ms: u64) -> Clock {
+        Clock {
+            started: Duration::from_millis(since_1970_ms),
+        }
+    }
+
+    pub fn since_1970_ms(&self) -> u64 {
+        u64::try_from(self.started.as_millis()).unwrap_or(u64::MAX)
+    }
+
     /// The time so many milliseconds after the start, as RFC 3339 in UTC.
     pub fn timestamp(&self, after_ms: u64) -> String {
         let at = self.started + Duration::from_millis(after_ms);
@@ -112,9 +123,12 @@ pub fn event_line(
         "path": step.map(|step| step.path.as_str()),
     });
     let mut put = |name: &str, value: Json| line[name] = value;
+    if event.replayed {
+        put("replayed", json!(true));
+    }
     match &event.what {
         What::RunStart { recipe } => put("recipe", json!(recipe)),
-        What::StepStart | What::StepSkip => {}
+        What::StepStart | What::StepSkip | What::StepInterrupted => {}
         What::StepRetry { attempt } => put("attempt", json!(attempt)),
         What::StepOutput { stderr, line } => {
             put("stream", json!(if *stderr { "stderr" } else { "stdout" }));
@@ -166,6 +180,10 @@ pub fn text_line(event: &Event, color: bool, out: &mut dyn Write) -> io::Result<
     };
     let path = &step.path;
     match &event.what {
+        What::StepEnd { .. } if event.replayed => {
+            writeln!(out, "{} {path}", paint("2", "replayed"))
+        }
+        _ if event.replayed => Ok(()),
         What::StepEnd { status, .. } => {
             let mark = match status {
                 Status::Completed => paint("32", "completed"),

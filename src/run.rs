@@ -4,63 +4,106 @@ use crate::audit::Audit;
 use crate::cli::{Global, RunArgs, RunFormat};
 use crate::config::Config;
 use crate::results::{self, Clock};
-use crate::{OK, Streams, USAGE, dry, plan, values};
+use crate::{OK, Streams, USAGE, dry, plan, recorded, values};
 use rrc_compiler::ir::{EXCLUDE_TAGS, INCLUDE_TAGS, Program};
 use rrc_compiler::source::Sources;
-use rrc_runtime::driver::{self, Outcome, Settings};
-use rrc_runtime::event::Event;
+use rrc_runtime::driver::{self, Memory, Outcome, Settings};
+use rrc_runtime::event::{Event, What};
 use rrc_runtime::process::Signal;
 use rrc_vm::plan::{Const, NeedKind, Plan};
 use rrc_vm::value::{Map, Value};
+use rrc_vm::verify::Verified;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Processes at once, when nobody says otherwise.
 const MOST_PROCESSES: u32 = 64;
 
+/// A plan that may run, and what its recipe says if there is one.
+pub struct Loaded {
+    pub verified: Rc<Verified>,
+    understood: Option<(Program, Sources)>,
+}
+
+/// Reads or compiles what a path names.
+pub fn load(
+    file: &str,
+    given: Option<&Map>,
+    secrets: &[String],
+    config: &Arc<Config>,
+    global: &Global,
+    streams: &mut Streams<'_>,
+) -> io::Result<plan::Found<Loaded>> {
+    let mut understood = None;
+    let compiled = match plan::is_plan(file) {
+        true => plan::read(file, global, streams)?,
+        false => plan::compile(file, given, secrets, config, global, streams)?.map(|compiled| {
+            understood = Some((compiled.program, compiled.sources));
+            compiled.plan
+        }),
+    };
+    let verified = match compiled {
+        Ok(compiled) => plan::admit(file, compiled, global, streams)?,
+        Err(code) => Err(code),
+    };
+    Ok(verified.map(|verified| Loaded {
+        verified: Rc::new(verified),
+        understood,
+    }))
+}
+
+/// All that is known before the first step.
+pub struct Prepared<'a> {
+    pub verified: &'a Rc<Verified>,
+    pub file: &'a str,
+    pub settings: &'a Settings,
+    pub clock: &'a Clock,
+}
+
 pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Result<u8> {
+    if args.resume.is_some() || args.replay.is_some() {
+        return recorded::again(args, global, streams);
+    }
+    let file = args.file.as_deref().unwrap_or_default();
     let mut given = Map::default();
     if !values::put_over(&mut given, args.vars.as_deref(), &args.set, streams)? {
         return Ok(USAGE);
     }
-    let config = match plan::configuration(&args.file, global, streams)? {
+    let config = match plan::configuration(file, global, streams)? {
         Ok(config) => config,
         Err(code) => return Ok(code),
     };
-    let mut understood = None;
-    let compiled = match plan::is_plan(&args.file) {
-        true => plan::read(&args.file, global, streams)?,
-        false => {
-            plan::compile(&args.file, Some(&given), &config, global, streams)?.map(|compiled| {
-                understood = Some((compiled.program, compiled.sources));
-                compiled.plan
-            })
-        }
-    };
-    let verified = match compiled {
-        Ok(compiled) => plan::admit(&args.file, compiled, global, streams)?,
+    let loaded = match load(file, Some(&given), &args.secret, &config, global, streams)? {
+        Ok(loaded) => loaded,
         Err(code) => return Ok(code),
     };
-    let verified = match verified {
-        Ok(verified) => Rc::new(verified),
-        Err(code) => return Ok(code),
-    };
+    let verified = &loaded.verified;
     let mut variables = defaults(verified.plan());
     if !values::put_over(&mut variables, args.vars.as_deref(), &args.set, streams)? {
         return Ok(USAGE);
     }
+    if args.frozen
+        && let Some(first) = recorded::changed(verified.plan(), file).first()
+    {
+        writeln!(
+            streams.err,
+            "rrc: {first} has changed since {file} was built"
+        )?;
+        return Ok(USAGE);
+    }
     if args.validate_only {
         if !global.quiet {
-            writeln!(streams.err, "{} can run", args.file)?;
+            writeln!(streams.err, "{file} can run")?;
         }
         return Ok(OK);
     }
     if args.explain || args.dry_run {
-        return show_plan(&understood, &variables, args, streams);
+        return show_plan(&loaded, file, &variables, args, streams);
     }
-    if !agents_are_known(verified.plan(), &config, &args.file, streams)? {
+    if !agents_are_known(verified.plan(), &config, file, streams)? {
         return Ok(USAGE);
     }
     let Some(directory) = directory(global, streams)? else {
@@ -73,17 +116,33 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
     let settings = Settings {
         run_id: clock.run_id(),
         directory,
-        jobs: args.jobs.or(config.run.jobs).unwrap_or(MOST_PROCESSES) as usize,
+        jobs: jobs(args, &config),
         timeout,
         approve: args.approve.clone(),
         deny: args.deny.clone(),
         agents: config.agents.clone(),
     };
     runner_values(&mut variables, verified.plan(), args, &settings, &clock);
-    let outcome = perform(
-        &verified, variables, &settings, &clock, args, global, streams,
-    )?;
-    report(&verified, &outcome, &settings, args, streams)?;
+    let prepared = Prepared {
+        verified,
+        file,
+        settings: &settings,
+        clock: &clock,
+    };
+    let memory = recorded::begin(&prepared, &variables, args, streams)?;
+    perform_and_report(&prepared, variables, memory, args, global, streams)
+}
+
+pub fn perform_and_report(
+    prepared: &Prepared<'_>,
+    variables: Map,
+    memory: Memory,
+    args: &RunArgs,
+    global: &Global,
+    streams: &mut Streams<'_>,
+) -> io::Result<u8> {
+    let outcome = perform(prepared, variables, memory, args, global, streams)?;
+    report(prepared, &outcome, args, streams)?;
     Ok(match outcome.signal {
         Some(Signal::Interrupt) => 130,
         Some(Signal::Terminate) => 143,
@@ -94,24 +153,22 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
 
 /// What would run. A plan alone does not say: its recipe is needed for that.
 fn show_plan(
-    understood: &Option<(Program, Sources)>,
+    loaded: &Loaded,
+    file: &str,
     variables: &Map,
     args: &RunArgs,
     streams: &mut Streams<'_>,
 ) -> io::Result<u8> {
-    let Some((program, sources)) = understood else {
-        writeln!(
-            streams.err,
-            "rrc: {}: a plan cannot be shown this way",
-            args.file
-        )?;
+    let Some((program, sources)) = &loaded.understood else {
+        writeln!(streams.err, "rrc: {file}: a plan cannot be shown this way")?;
         writeln!(streams.err, "help: name its recipe, or use `rrc disasm`")?;
         return Ok(USAGE);
     };
     match args.explain {
         true => dry::explain(program, sources, streams)?,
         false => {
-            let mut variables = variables.clone();
+            let secrets = program.units.iter().flat_map(|unit| unit.secrets.clone());
+            let mut variables = recorded::without_secrets(secrets, variables);
             for (name, tags) in [
                 (INCLUDE_TAGS, &args.include_tags),
                 (EXCLUDE_TAGS, &args.exclude_tags),
@@ -135,14 +192,19 @@ fn tag_list(tags: &[String]) -> Value {
 }
 
 fn perform(
-    verified: &Rc<rrc_vm::verify::Verified>,
+    prepared: &Prepared<'_>,
     variables: Map,
-    settings: &Settings,
-    clock: &Clock,
+    memory: Memory,
     args: &RunArgs,
     global: &Global,
     streams: &mut Streams<'_>,
 ) -> io::Result<Outcome> {
+    let Prepared {
+        verified,
+        settings,
+        clock,
+        ..
+    } = *prepared;
     let color = global.use_color(io::stdout().is_terminal());
     let name = verified
         .plan()
@@ -159,10 +221,13 @@ fn perform(
     let mut tell = |event: &Event| {
         let written = match args.output_format {
             RunFormat::Events => results::event_line(event, settings, clock, streams.out),
+            RunFormat::Text if event.replayed && !global.verbose => Ok(()),
             RunFormat::Text if !global.quiet => results::text_line(event, color, streams.out),
             RunFormat::Text | RunFormat::Json => Ok(()),
         };
         lost |= written.is_err();
+        // Nobody to tell it to is no reason to stop.
+        let _ = notice(event, streams.err);
         if let Some(audit) = &mut audit {
             unaudited |= audit.see(event).is_err();
         }
@@ -172,6 +237,7 @@ fn perform(
         Rc::clone(verified),
         variables,
         settings,
+        memory,
         &mut tell,
         &mut ask,
     )?;
@@ -185,6 +251,21 @@ fn perform(
         return Err(io::Error::from(io::ErrorKind::BrokenPipe));
     }
     Ok(outcome)
+}
+
+/// What a user should know however the run is shown.
+fn notice(event: &Event, err: &mut dyn io::Write) -> io::Result<()> {
+    match (&event.what, &event.step) {
+        (What::StepInterrupted, Some(step)) => {
+            writeln!(
+                err,
+                "rrc: step {} was interrupted and runs again",
+                step.path
+            )
+        }
+        (What::RunWarning { text }, None) => writeln!(err, "rrc: {text}"),
+        _ => Ok(()),
+    }
 }
 
 /// Asks on the terminal, if there is one.
@@ -207,24 +288,32 @@ fn ask(stage: &str, prompt: &str) -> Option<bool> {
 }
 
 fn report(
-    verified: &rrc_vm::verify::Verified,
+    prepared: &Prepared<'_>,
     outcome: &Outcome,
-    settings: &Settings,
     args: &RunArgs,
     streams: &mut Streams<'_>,
 ) -> io::Result<()> {
+    let plan = prepared.verified.plan();
+    if let Some(words) = &outcome.refused {
+        writeln!(
+            streams.err,
+            "rrc: run {}: {words}",
+            prepared.settings.run_id
+        )?;
+    }
     match args.output_format {
         RunFormat::Events => Ok(()),
         RunFormat::Json => {
-            let report = results::json(verified.plan(), outcome, settings);
+            let report = results::json(plan, outcome, prepared.settings);
             writeln!(streams.out, "{report}")
         }
-        RunFormat::Text => results::summary(verified.plan(), outcome, streams.out),
+        RunFormat::Text if outcome.refused.is_some() => Ok(()),
+        RunFormat::Text => results::summary(plan, outcome, streams.out),
     }
 }
 
 /// Says which steps need an agent when none is configured, before anything runs.
-fn agents_are_known(
+pub fn agents_are_known(
     plan: &Plan,
     config: &Config,
     file: &str,
@@ -255,6 +344,11 @@ fn agents_are_known(
     Ok(false)
 }
 
+/// How many processes may run at once.
+pub fn jobs(args: &RunArgs, config: &Config) -> usize {
+    args.jobs.or(config.run.jobs).unwrap_or(MOST_PROCESSES) as usize
+}
+
 /// Where steps run.
 fn directory(global: &Global, streams: &mut Streams<'_>) -> io::Result<Option<PathBuf>> {
     let here = std::env::current_dir()?;
@@ -277,7 +371,7 @@ fn directory(global: &Global, streams: &mut Streams<'_>) -> io::Result<Option<Pa
     clippy::option_option,
     reason = "the outer one says whether the argument makes sense"
 )]
-fn timeout(args: &RunArgs, streams: &mut Streams<'_>) -> io::Result<Option<Option<Duration>>> {
+pub fn timeout(args: &RunArgs, streams: &mut Streams<'_>) -> io::Result<Option<Option<Duration>>> {
     let Some(seconds) = args.timeout else {
         return Ok(Some(None));
     };
@@ -294,7 +388,7 @@ fn timeout(args: &RunArgs, streams: &mut Streams<'_>) -> io::Result<Option<Optio
 }
 
 /// What variables hold when nobody says otherwise.
-fn defaults(plan: &Plan) -> Map {
+pub fn defaults(plan: &Plan) -> Map {
     let mut variables = Map::default();
     for input in &plan.inputs {
         let Some(name) = plan.texts.get(input.name) else {

@@ -30,7 +30,9 @@ pub fn put_over(
     }
     for pair in set {
         if let Err(words) = assign(variables, pair) {
-            writeln!(streams.err, "rrc: --set {pair}: {words}")?;
+            // Only the name: the value may be a secret.
+            let name = pair.split('=').next().unwrap_or_default();
+            writeln!(streams.err, "rrc: --set {name}: {words}")?;
             return Ok(false);
         }
     }

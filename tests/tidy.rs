@@ -359,8 +359,8 @@ const CRATES: [(&str, &[&[&str]]); 4] = [
     (
         "runtime/src/",
         &[
-            &["os", "capture", "clock", "event"],
-            &["process", "watchdog"],
+            &["os", "capture", "clock", "event", "secret"],
+            &["process", "watchdog", "journal"],
             &["agent", "record", "reply"],
             &["validate"],
             &["driver"],
@@ -374,7 +374,9 @@ const CRATES: [(&str, &[&[&str]]); 4] = [
             &["config", "disk"],
             &["plan", "values", "results"],
             &["audit", "dry"],
-            &["build", "check", "disasm", "eval", "explain", "run"],
+            &[
+                "build", "check", "disasm", "eval", "explain", "recorded", "run", "runs",
+            ],
             &["lib"],
             &["main"],
         ],

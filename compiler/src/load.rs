@@ -311,6 +311,7 @@ fn merge(mut base: Unit, child: Unit, parent: &Parent) -> Unit {
             base.given.push(name);
         }
     }
+    base.secrets.extend(child.secrets);
     Unit {
         source: child.source,
         name: child.name,

@@ -3,16 +3,21 @@
 //! Knows no recipe and no dialect. The machine decides what to ask and in which order; the driver
 //! answers as answers come, and makes events of what the machine says.
 
-use crate::agent::{self, Agents, Question};
+mod history;
+mod perform;
+
+use crate::agent::Agents;
 use crate::event::{Event, RecordId, RunStatus, StepRef, What};
-use crate::process::{self, ChildId, Happened, Loop, Request, Setup, Signal, Stream, TimerId};
+use crate::journal::{Again, Finish, Journal, Past};
+use crate::process::{ChildId, Loop, Request, Setup, Signal, TimerId};
 use crate::record::Records;
-use crate::reply::{self, Args};
-use crate::validate;
+use crate::secret::Secrets;
+use history::Recall;
+use perform::{Asked, Ready, Running};
 use rrc_vm::fault::FailureKind;
-use rrc_vm::machine::{Call, Finished, Machine, Note, Poll, Ticket};
-use rrc_vm::plan::{HostKind, Plan, StepKind};
-use rrc_vm::text::render;
+use rrc_vm::isa::Status;
+use rrc_vm::machine::{Finished, Machine, Note, Poll};
+use rrc_vm::plan::{NeedKind, Plan, StepKind};
 use rrc_vm::value::{Map, Value};
 use rrc_vm::verify::Verified;
 use rustc_hash::FxHashMap;
@@ -21,6 +26,8 @@ use std::io;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
+
+pub use history::Then;
 
 /// How a plan is to be run.
 #[derive(Clone, Debug)]
@@ -38,6 +45,16 @@ pub struct Settings {
     pub agents: Agents,
 }
 
+/// What a run remembers, and what it keeps to itself.
+#[derive(Default)]
+pub struct Memory {
+    /// Where the run is recorded.
+    pub journal: Option<Journal>,
+    /// A recorded run to go through first.
+    pub past: Option<(Past, Then)>,
+    pub secrets: Secrets,
+}
+
 /// Asks somebody who can answer whether to go on after a stage; none if there is nobody.
 pub type Ask<'a> = dyn FnMut(&str, &str) -> Option<bool> + 'a;
 
@@ -52,6 +69,8 @@ pub struct Outcome {
     pub error: Option<String>,
     /// The signal that ended it.
     pub signal: Option<Signal>,
+    /// Why a recorded run could not be made again; then the rest says nothing.
+    pub refused: Option<String>,
 }
 
 /// Runs to the end. Everything that happens is told to `tell`, in order.
@@ -59,10 +78,11 @@ pub fn run(
     plan: Rc<Verified>,
     variables: Map,
     settings: &Settings,
+    memory: Memory,
     tell: &mut dyn FnMut(&Event),
     ask: &mut Ask<'_>,
 ) -> io::Result<Outcome> {
-    let mut driver = Driver::new(Rc::clone(&plan), settings, tell, ask)?;
+    let mut driver = Driver::new(Rc::clone(&plan), settings, memory, tell, ask)?;
     driver.say(
         None,
         None,
@@ -80,34 +100,44 @@ fn text(plan: &Plan, id: u32) -> String {
     plan.texts.get(id).unwrap_or_default().to_string()
 }
 
-/// What a running child or timer belongs to.
-struct Asked {
-    ticket: Ticket,
-    record: Option<RecordId>,
-}
-
 struct Driver<'a> {
     plan: Rc<Verified>,
     settings: &'a Settings,
     tell: &'a mut dyn FnMut(&Event),
     ask: &'a mut Ask<'a>,
-    started: Instant,
+    /// When the run began to do things, and how long it had gone on in earlier lives.
+    live: Instant,
+    base_ms: u64,
     seq: u64,
     records: Records,
     steps: FxHashMap<RecordId, StepRef>,
     os: Loop,
-    children: FxHashMap<ChildId, Asked>,
+    children: FxHashMap<ChildId, Running>,
     timers: FxHashMap<TimerId, Asked>,
     /// Calls that wait until fewer processes run.
     waiting: VecDeque<(Asked, Request)>,
     /// Replies that need nothing from outside.
-    ready: VecDeque<(Ticket, Value)>,
-    /// Calls that are hooks.
-    hooks: Vec<Ticket>,
+    ready: VecDeque<Ready>,
+    /// The ends of pieces of long lines.
+    pieces: FxHashMap<(ChildId, bool), Vec<u8>>,
     /// Records that only hold others together, and where those stand instead.
     hidden: FxHashMap<RecordId, Option<RecordId>>,
     deadline: Option<TimerId>,
     stopping: Option<Stop>,
+    journal: Option<Journal>,
+    past: Option<Recall>,
+    refused: Option<String>,
+    secrets: Secrets,
+    /// The secret variables that steps of the plan set, and the open records of such steps.
+    gives: FxHashMap<u32, Vec<String>>,
+    giving: FxHashMap<RecordId, u32>,
+    next_ticket: u64,
+    /// The last reply to the work of each open step, and what stands around each.
+    answered: FxHashMap<RecordId, Again>,
+    around: FxHashMap<RecordId, Option<RecordId>>,
+    /// The reply that made the last step fail, and where that step stood.
+    failed: Option<Again>,
+    failed_in: Option<RecordId>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -116,15 +146,25 @@ enum Stop {
     Timeout,
     /// Nobody answered whether to go on.
     Pause,
+    /// As the recorded run was stopped.
+    Recorded(RunStatus),
 }
 
 impl<'a> Driver<'a> {
     fn new(
         plan: Rc<Verified>,
         settings: &'a Settings,
+        memory: Memory,
         tell: &'a mut dyn FnMut(&Event),
         ask: &'a mut Ask<'a>,
     ) -> io::Result<Driver<'a>> {
+        let mut gives: FxHashMap<u32, Vec<String>> = FxHashMap::default();
+        for need in &plan.plan().needs {
+            if need.kind == NeedKind::SecretOutput {
+                let name = text(plan.plan(), need.name);
+                gives.entry(need.step).or_default().push(name);
+            }
+        }
         let mut os = Loop::new(Setup {
             run: settings.run_id.clone(),
             signals: true,
@@ -137,7 +177,8 @@ impl<'a> Driver<'a> {
             settings,
             tell,
             ask,
-            started: Instant::now(),
+            live: Instant::now(),
+            base_ms: 0,
             seq: 0,
             records: Records::default(),
             steps: FxHashMap::default(),
@@ -146,10 +187,21 @@ impl<'a> Driver<'a> {
             timers: FxHashMap::default(),
             waiting: VecDeque::new(),
             ready: VecDeque::new(),
-            hooks: Vec::new(),
+            pieces: FxHashMap::default(),
             hidden: FxHashMap::default(),
             deadline,
             stopping: None,
+            journal: memory.journal,
+            past: memory.past.map(|(past, then)| Recall::new(past, then)),
+            refused: None,
+            secrets: memory.secrets,
+            gives,
+            giving: FxHashMap::default(),
+            next_ticket: 0,
+            answered: FxHashMap::default(),
+            around: FxHashMap::default(),
+            failed: None,
+            failed_in: None,
         })
     }
 
@@ -163,282 +215,96 @@ impl<'a> Driver<'a> {
     fn event(&self, step: Option<StepRef>, what: What) -> Event {
         Event {
             seq: self.seq,
-            at_ms: u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX),
+            at_ms: self.now_ms(),
+            replayed: self
+                .past
+                .as_ref()
+                .is_some_and(|past| past.then == Then::GoOn),
             step,
-            what,
+            what: self.shown(what),
+        }
+    }
+
+    /// Milliseconds since the start, without the time in which nobody ran it.
+    fn now_ms(&self) -> u64 {
+        match &self.past {
+            Some(past) => past.now_ms,
+            None => {
+                let live = self.live.elapsed().as_millis();
+                self.base_ms + u64::try_from(live).unwrap_or(u64::MAX)
+            }
+        }
+    }
+
+    /// What happened, without secrets.
+    fn shown(&self, what: What) -> What {
+        let value = |value: Value| self.secrets.value(&value).unwrap_or(value);
+        let text = |text: String| self.secrets.text(&text).into_owned();
+        match what {
+            What::StepStored { value: stored } => What::StepStored {
+                value: value(stored),
+            },
+            What::StepEnd {
+                status,
+                result,
+                output,
+            } => What::StepEnd {
+                status,
+                result: value(result),
+                output: value(output),
+            },
+            What::StepWarning { text: words } => What::StepWarning { text: text(words) },
+            What::RunWarning { text: words } => What::RunWarning { text: text(words) },
+            What::ApprovalRequested { prompt } => What::ApprovalRequested {
+                prompt: text(prompt),
+            },
+            // Lines are hidden piece by piece before they come here; the rest holds no values.
+            What::StepOutput { .. }
+            | What::RunStart { .. }
+            | What::StepStart
+            | What::StepSkip
+            | What::StepRetry { .. }
+            | What::StepInterrupted
+            | What::Iteration { .. }
+            | What::ApprovalAnswered { .. }
+            | What::RunEnd { .. } => what,
         }
     }
 
     fn drive(&mut self, machine: &mut Machine) -> Finished {
         loop {
             match machine.poll() {
-                Poll::Call(call) => self.call(call),
-                Poll::Timer { ticket, ms } => {
-                    let timer = self.os.sleep(Duration::from_millis(ms));
-                    self.timers.insert(
-                        timer,
-                        Asked {
-                            ticket,
-                            record: None,
-                        },
-                    );
+                Poll::Call(call) => {
+                    self.next_ticket = call.ticket.0 + 1;
+                    self.call(call);
                 }
-                Poll::Cancel { ticket } => self.cancel(ticket),
+                Poll::Timer { ticket, ms } => {
+                    self.next_ticket = ticket.0 + 1;
+                    match &mut self.past {
+                        Some(past) => past.timer(ticket, ms),
+                        None => self.set_timer(Asked::timer(ticket), ms),
+                    }
+                }
+                Poll::Cancel { ticket } => match &mut self.past {
+                    Some(past) => past.cancel(ticket),
+                    None => self.cancel(ticket),
+                },
                 Poll::Note(note) => self.note(note),
-                Poll::Done(finished) => return finished,
+                Poll::Done(finished) => {
+                    if self.past.as_ref().is_some_and(Recall::is_left) {
+                        let message = "the run ends before the recorded one does";
+                        self.refused = Some(message.to_string());
+                    }
+                    return finished;
+                }
                 Poll::Idle => self.wait(machine),
             }
-        }
-    }
-
-    fn call(&mut self, call: Call) {
-        let kind = self
-            .plan
-            .plan()
-            .calls
-            .get(call.host as usize)
-            .map(|entry| entry.kind);
-        let args = Args(call.args);
-        let asked = Asked {
-            ticket: call.ticket,
-            record: call.record.map(|record| record.0),
-        };
-        match kind {
-            // Nothing starts any more; the machine comes to its end by itself.
-            _ if self.stopping.is_some() => self.ready.push_back((asked.ticket, interrupted())),
-            Some(HostKind::Exec) => {
-                let request = reply::request(&args, &self.settings.directory);
-                self.waiting.push_back((asked, request));
-                self.start_waiting();
-            }
-            Some(HostKind::Sleep) => {
-                let ms = args.int("ms").unwrap_or(0).max(0).unsigned_abs();
-                let timer = self.os.sleep(Duration::from_millis(ms));
-                self.timers.insert(timer, asked);
-            }
-            Some(HostKind::Hook) => {
-                let mut request = reply::request(&args, &self.settings.directory);
-                request.stdout_limit = HOOK_OUTPUT;
-                request.stderr_limit = HOOK_OUTPUT;
-                self.hooks.push(asked.ticket);
-                self.waiting.push_back((asked, request));
-                self.start_waiting();
-            }
-            Some(HostKind::Agent) => self.ask_agent(asked, &args),
-            Some(HostKind::Approve) => self.approve(asked, &args),
-            Some(HostKind::Validate) => {
-                let reply = validate::validate(&args, &self.settings.directory);
-                self.ready.push_back((asked.ticket, reply));
-            }
-            Some(other @ (HostKind::Tool | HostKind::Recipe)) => {
-                let message = format!("this version of rrc cannot run {} steps", other.word());
-                let refusal = reply::refusal(FailureKind::PolicyDenied, message);
-                self.ready.push_back((asked.ticket, refusal));
-            }
-            None => {
-                let refusal = reply::refusal(FailureKind::InvalidRequest, "there is no such call");
-                self.ready.push_back((asked.ticket, refusal));
-            }
-        }
-    }
-
-    fn ask_agent(&mut self, asked: Asked, args: &Args) {
-        let text = |name: &str| match args.get(name) {
-            Value::Null => String::new(),
-            value => render(value).to_string(),
-        };
-        let agent = text("agent");
-        let step = asked.record.and_then(|record| self.steps.get(&record));
-        let step_id = step.map_or_else(String::new, |step| step.id.clone());
-        let base = reply::request(args, &self.settings.directory);
-        let Some(command) = self.settings.agents.command(&agent) else {
-            let message = "no agent is configured: set `command` under `[agent]` in rrc.toml";
-            let refusal = reply::refusal(FailureKind::PolicyDenied, message);
-            self.ready.push_back((asked.ticket, refusal));
-            return;
-        };
-        let question = Question {
-            agent: &agent,
-            prompt: &text("prompt"),
-            system_prompt: &text("system_prompt"),
-            model: &text("model"),
-            mode: &text("mode"),
-            step_id: &step_id,
-            cwd: &base.cwd.to_string_lossy(),
-        };
-        match agent::request(command, &question, &base.cwd) {
-            Ok(mut request) => {
-                // A program beside the recipe is named as the user sees it from here.
-                if request.program.contains('/') {
-                    let program = self.settings.directory.join(&request.program);
-                    request.program = program.to_string_lossy().into_owned();
-                }
-                request.env = base.env;
-                request.timeout = base.timeout;
-                request.stdout_limit = AGENT_OUTPUT;
-                request.stderr_limit = AGENT_OUTPUT;
-                self.waiting.push_back((asked, request));
-                self.start_waiting();
-            }
-            Err(words) => {
-                let message = format!("the agent command `{command}`: {words}");
-                let refusal = reply::refusal(FailureKind::InvalidRequest, message);
-                self.ready.push_back((asked.ticket, refusal));
-            }
-        }
-    }
-
-    fn approve(&mut self, asked: Asked, args: &Args) {
-        let stage = render(args.get("stage")).to_string();
-        let prompt = render(args.get("prompt")).to_string();
-        let known = StepRef {
-            record: None,
-            id: stage.clone(),
-            path: stage.clone(),
-            kind: StepKind::Stage,
-        };
-        let requested = What::ApprovalRequested {
-            prompt: prompt.clone(),
-        };
-        self.say(Some(known.clone()), None, requested);
-        let answer = if self.settings.deny.contains(&stage) {
-            Some(false)
-        } else if self.settings.approve.contains(&stage) {
-            Some(true)
-        } else {
-            (self.ask)(&stage, &prompt)
-        };
-        let reply = match answer {
-            Some(true) => Value::Null,
-            Some(false) => {
-                let message = format!("stage `{stage}` was denied");
-                reply::refusal(FailureKind::Denied, message)
-            }
-            None => {
-                self.stopping = Some(Stop::Pause);
-                let message = format!("waiting for the approval of stage `{stage}`");
-                reply::refusal(FailureKind::Interrupted, message)
-            }
-        };
-        if let Some(approved) = answer {
-            self.say(Some(known), None, What::ApprovalAnswered { approved });
-        }
-        self.ready.push_back((asked.ticket, reply));
-    }
-
-    fn start_waiting(&mut self) {
-        while self.stopping.is_none() && self.children.len() < self.settings.jobs.max(1) {
-            let Some((asked, request)) = self.waiting.pop_front() else {
-                return;
-            };
-            let child = self.os.start(request);
-            self.children.insert(child, asked);
-        }
-    }
-
-    fn cancel(&mut self, ticket: Ticket) {
-        self.waiting.retain(|(asked, _)| asked.ticket != ticket);
-        self.ready.retain(|(ready, _)| *ready != ticket);
-        let child = self
-            .children
-            .iter()
-            .find(|(_, asked)| asked.ticket == ticket);
-        if let Some(child) = child.map(|(child, _)| *child) {
-            self.os.stop(child);
-        }
-        let timer = self.timers.iter().find(|(_, asked)| asked.ticket == ticket);
-        if let Some(timer) = timer.map(|(timer, _)| *timer) {
-            self.os.cancel_timer(timer);
-            self.timers.remove(&timer);
-        }
-    }
-
-    /// Answers one thing, waiting for it if nothing is ready.
-    fn wait(&mut self, machine: &mut Machine) {
-        if let Some((ticket, value)) = self.ready.pop_front() {
-            answer(machine, ticket, value);
-            return;
-        }
-        match self.os.wait() {
-            Happened::Done(child, outcome) => {
-                let Some(asked) = self.children.remove(&child) else {
-                    return;
+            if self.refused.is_some() {
+                return Finished {
+                    outcome: Ok(Value::Null),
+                    variables: Map::default(),
                 };
-                for warning in &outcome.warnings {
-                    let step = asked
-                        .record
-                        .and_then(|record| self.steps.get(&record).cloned());
-                    self.say(
-                        step,
-                        None,
-                        What::StepWarning {
-                            text: warning.clone(),
-                        },
-                    );
-                }
-                self.done(machine, asked, outcome);
-                self.start_waiting();
             }
-            Happened::Output(child, stream, line) => {
-                let record = self.children.get(&child).and_then(|asked| asked.record);
-                let step = record.and_then(|record| self.steps.get(&record).cloned());
-                let line = String::from_utf8_lossy(&line).into_owned();
-                let stderr = matches!(stream, Stream::Err);
-                self.say(step, None, What::StepOutput { stderr, line });
-            }
-            Happened::Timer(timer) if Some(timer) == self.deadline => self.stop(Stop::Timeout),
-            Happened::Timer(timer) => {
-                if let Some(asked) = self.timers.remove(&timer) {
-                    answer(machine, asked.ticket, Value::Null);
-                }
-            }
-            Happened::Signal(signal) => self.stop(Stop::Signal(signal)),
-            // The machine waits for something that the loop does not know of: it was cancelled.
-            Happened::Idle => self.give_up(machine),
-        }
-    }
-
-    fn done(&mut self, machine: &mut Machine, asked: Asked, outcome: process::Outcome) {
-        let hook = self.hooks.iter().position(|ticket| *ticket == asked.ticket);
-        let value = reply::reply(outcome);
-        let Some(hook) = hook else {
-            return answer(machine, asked.ticket, value);
-        };
-        self.hooks.swap_remove(hook);
-        // A hook cannot fail the step; what went wrong with it is said all the same.
-        if let Value::Failure(failure) = &value {
-            let step = asked
-                .record
-                .and_then(|record| self.steps.get(&record).cloned());
-            let text = format!("a hook failed: {}", failure.message);
-            self.say(step, None, What::StepWarning { text });
-        }
-        answer(machine, asked.ticket, Value::Null);
-    }
-
-    /// The first time, everything is asked to end; the second time, it is ended.
-    fn stop(&mut self, why: Stop) {
-        let children: Vec<ChildId> = self.children.keys().copied().collect();
-        match self.stopping {
-            None => children.into_iter().for_each(|child| self.os.stop(child)),
-            Some(_) => children.into_iter().for_each(|child| self.os.kill(child)),
-        }
-        self.stopping.get_or_insert(why);
-        for (asked, _) in std::mem::take(&mut self.waiting) {
-            self.ready.push_back((asked.ticket, interrupted()));
-        }
-        for (timer, asked) in std::mem::take(&mut self.timers) {
-            self.os.cancel_timer(timer);
-            self.ready.push_back((asked.ticket, interrupted()));
-        }
-    }
-
-    fn give_up(&mut self, machine: &mut Machine) {
-        for (asked, _) in std::mem::take(&mut self.waiting) {
-            answer(machine, asked.ticket, interrupted());
-        }
-        for (_, asked) in std::mem::take(&mut self.children) {
-            answer(machine, asked.ticket, interrupted());
         }
     }
 
@@ -450,6 +316,10 @@ impl<'a> Driver<'a> {
                 step,
                 iteration,
             } => {
+                self.around.insert(record.0, parent.map(|parent| parent.0));
+                if self.gives.contains_key(&step) {
+                    self.giving.insert(record.0, step);
+                }
                 let parent = self.visible(parent.map(|parent| parent.0));
                 let reference = self.reference(step, Some(record.0), parent, iteration);
                 if reference.kind.is_hidden() && iteration.is_none() {
@@ -474,6 +344,13 @@ impl<'a> Driver<'a> {
                 self.about(record.0, What::StepRetry { attempt: number });
             }
             Note::Output { record, value } => {
+                let names = self
+                    .giving
+                    .get(&record.0)
+                    .and_then(|step| self.gives.get(step));
+                for name in names.into_iter().flatten() {
+                    self.secrets.learn(name, &value);
+                }
                 let step = self.steps.get(&record.0).cloned();
                 let event = self.event(step, What::StepStored { value });
                 self.records.see(&event, None);
@@ -512,8 +389,24 @@ impl<'a> Driver<'a> {
                     },
                 );
                 self.steps.remove(&record.0);
+                self.close(record.0, status);
             }
         }
+    }
+
+    /// Remembers which reply a failed run would have to get again to go on.
+    fn close(&mut self, record: RecordId, status: Status) {
+        let answered = self.answered.remove(&record);
+        let around = self.around.remove(&record).flatten();
+        self.giving.remove(&record);
+        if status != Status::Failed {
+            return;
+        }
+        // A step without a reply of its own failed because of one inside of it, or by itself.
+        if answered.is_some() || self.failed_in != Some(record) {
+            self.failed = answered;
+        }
+        self.failed_in = around;
     }
 
     /// The nearest record that the user knows.
@@ -581,38 +474,40 @@ impl<'a> Driver<'a> {
                 signal = Some(received);
             }
             Some(Stop::Pause) => status = RunStatus::Paused,
+            Some(Stop::Recorded(recorded)) => status = recorded,
             Some(Stop::Timeout) => {
                 status = RunStatus::Failed;
                 error = Some("the run took longer than allowed".to_string());
             }
             None => {}
         }
+        if let Some(refused) = &self.refused {
+            status = RunStatus::Failed;
+            error = Some(refused.clone());
+        }
+        let denied = matches!(&finished.outcome, Ok(Value::Failure(failure))
+            if failure.kind == FailureKind::Denied);
+        let finish = Finish {
+            status: status.word().to_string(),
+            again: self
+                .failed
+                .filter(|_| status == RunStatus::Failed && self.stopping.is_none() && !denied),
+            denied: denied && self.stopping.is_none(),
+        };
+        let now_ms = self.now_ms();
+        if let Some(journal) = self.journal.as_mut().filter(|_| self.refused.is_none()) {
+            journal.finish(&finish, now_ms, status == RunStatus::Paused);
+        }
         self.say(None, None, What::RunEnd { status });
         self.os.sweep();
         Outcome {
             status,
+            variables: self.secrets.variables(&finished.variables),
+            duration: Duration::from_millis(now_ms),
+            error: error.map(|error| self.secrets.text(&error).into_owned()),
             records: self.records,
-            variables: finished.variables,
-            duration: self.started.elapsed(),
-            error,
             signal,
+            refused: self.refused,
         }
-    }
-}
-
-/// Bytes of output that are kept of a hook, for saying why it failed.
-const HOOK_OUTPUT: usize = 64 * 1024;
-/// Bytes of output that are kept of an agent.
-const AGENT_OUTPUT: usize = 10 * 1024 * 1024;
-
-fn interrupted() -> Value {
-    reply::refusal(FailureKind::Interrupted, "the run was stopped")
-}
-
-/// A reply the machine does not want any more crossed its cancellation; nothing is lost.
-fn answer(machine: &mut Machine, ticket: Ticket, value: Value) {
-    if machine.resume(ticket, value).is_err() {
-        let refusal = reply::refusal(FailureKind::Unexpected, "the reply was too large");
-        let _ = machine.resume(ticket, refusal);
     }
 }

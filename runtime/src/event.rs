@@ -16,6 +16,8 @@ pub type RecordId = u32;
 pub struct Event {
     pub seq: u64,
     pub at_ms: u64,
+    /// It happened in an earlier life of the run.
+    pub replayed: bool,
     /// The step it is about, as the user knows it; none for events of the run itself.
     pub step: Option<StepRef>,
     pub what: What,
@@ -39,6 +41,8 @@ pub enum What {
     },
     StepStart,
     StepSkip,
+    /// The step was begun in an earlier life of the run and not ended; it runs again.
+    StepInterrupted,
     /// The step is tried again; the second attempt has the number 2.
     StepRetry {
         attempt: u32,
@@ -91,6 +95,7 @@ impl Event {
             What::ApprovalAnswered { .. } => "approval:answered".to_string(),
             What::StepStart => format!("step:{kind}:start"),
             What::StepSkip => format!("step:{kind}:skip"),
+            What::StepInterrupted => format!("step:{kind}:interrupted"),
             What::StepRetry { .. } => format!("step:{kind}:retry"),
             What::StepOutput { .. } => format!("step:{kind}:output"),
             What::StepStored { .. } => format!("step:{kind}:stored"),

@@ -1,4 +1,4 @@
-//! Performs what the machine asks for: processes, time, events.
+//! Performs what the machine asks for: processes, time, journal, events.
 //!
 //! Knows plans and values, never recipes. The operating system is behind `os`.
 
@@ -7,9 +7,11 @@ pub mod capture;
 pub mod clock;
 pub mod driver;
 pub mod event;
+pub mod journal;
 pub mod os;
 pub mod process;
 pub mod record;
 pub mod reply;
+pub mod secret;
 mod validate;
 pub mod watchdog;

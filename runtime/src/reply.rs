@@ -1,6 +1,7 @@
 //! Between the machine's values and the runtime's requests and outcomes.
 
 use crate::process::{ENVIRONMENT_MAX, ErrorKind, Outcome, Request, Script, VALUE_MAX};
+use crate::secret::Secrets;
 use rrc_vm::fault::{Failure, FailureKind};
 use rrc_vm::text::render;
 use rrc_vm::value::{Map, Value};
@@ -115,7 +116,7 @@ fn mentions(text: &str, name: &str) -> bool {
 }
 
 /// How a process ended, as the machine wants to know it.
-pub fn reply(outcome: Outcome) -> Value {
+pub fn reply(outcome: Outcome, secrets: &Secrets) -> Value {
     let mut map = Map::default();
     let mut put = |name: &str, value: Value| {
         map.insert(Rc::from(name), value);
@@ -178,7 +179,7 @@ pub fn reply(outcome: Outcome) -> Value {
     let said = stderr.trim_end();
     if launched && !said.is_empty() {
         message.push('\n');
-        message.push_str(last_lines(said));
+        message.push_str(last_lines(said, secrets));
     }
     put("error", Value::text(error.kind.word()));
     put("detail", Value::text(error.detail.as_str()));
@@ -224,12 +225,11 @@ fn exit_code(outcome: &Outcome) -> Option<i64> {
 }
 
 /// Enough of what a program said to see why it failed.
-fn last_lines(text: &str) -> &str {
-    let mut start = text.len().saturating_sub(2000);
-    while !text.is_char_boundary(start) {
-        start += 1;
+fn last_lines<'a>(text: &'a str, secrets: &Secrets) -> &'a str {
+    match text.len().checked_sub(2000) {
+        Some(start) => &text[secrets.start_after(text, start)..],
+        None => text,
     }
-    &text[start..]
 }
 
 fn failure_kind(kind: ErrorKind) -> FailureKind {

@@ -97,11 +97,14 @@ impl Walker<'_> {
                 if exec.stream {
                     args.push(("stream", Value::Bool(true)));
                 }
+                if exec.once {
+                    args.push(("once", Value::Bool(true)));
+                }
                 (HostKind::Exec, args)
             }
             Action::Agent(agent) => {
                 self.saw("agent");
-                let args = vec![
+                let mut args = vec![
                     ("agent", named(&agent.agent)),
                     ("mode", named(&agent.mode)),
                     ("model", named(&agent.model)),
@@ -110,6 +113,9 @@ impl Walker<'_> {
                     ("cwd", optional(&agent.cwd)?),
                     ("timeout_ms", deadline()?),
                 ];
+                if agent.once {
+                    args.push(("once", Value::Bool(true)));
+                }
                 (HostKind::Agent, args)
             }
             Action::Call(call) => return self.call(call, task),

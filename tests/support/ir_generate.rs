@@ -122,6 +122,7 @@ impl Generator {
                 true => vec![SESSION],
                 false => Vec::new(),
             },
+            secrets: Vec::new(),
             limits,
             exports: self.exports(),
             hooks,
@@ -551,6 +552,7 @@ impl Generator {
                 exports: self.exports(),
                 limit: 1000,
                 stream: self.random.once_in(5),
+                once: self.random.once_in(9),
             }),
             9 | 10 => Action::Agent(Agent {
                 agent: self.maybe(2, |_| "who".to_string()),
@@ -559,6 +561,7 @@ impl Generator {
                 model: self.maybe(3, |_| "m".to_string()),
                 cwd: self.maybe(4, |g| g.text(1)),
                 env: self.env(),
+                once: self.random.once_in(9),
             }),
             11 | 12 => Action::Call(self.call()),
             13 => Action::Approve(Approve {

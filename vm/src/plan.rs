@@ -120,9 +120,9 @@ macro_rules! host_kinds {
 }
 
 host_kinds! {
-    0 Exec "exec" [script shell argv vars ambient env cwd stdin timeout_ms limit stream]
+    0 Exec "exec" [script shell argv vars ambient env cwd stdin timeout_ms limit stream once]
         "run a script in a shell, or a program by its argv";
-    1 Agent "agent" [agent prompt system_prompt model mode vars env cwd timeout_ms json auto_stage]
+    1 Agent "agent" [agent prompt system_prompt model mode vars env cwd timeout_ms json auto_stage once]
         "ask an agent";
     2 Tool "tool" [tool arguments cwd timeout_ms] "run a tool that metadata describes";
     3 Recipe "recipe" [name context depth] "find, compile and run a recipe whose name is known only now";
@@ -247,6 +247,8 @@ need_kinds! {
     3 Agent "agent";
     4 Approval "approval";
     5 Tool "tool";
+    6 Secret "secret";
+    7 SecretOutput "secret output";
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]

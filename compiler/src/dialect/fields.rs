@@ -433,6 +433,11 @@ pub static STEP: Shape = Shape {
             "go on when it fails",
         ),
         field("fatal", Type::Bool, "false: go on when it fails"),
+        field(
+            "once",
+            Type::Bool,
+            "a resumed run stops here rather than do it a second time",
+        ),
         field("depends_on", TEXTS, "steps that must have run before"),
         field(
             "when_tags",

@@ -21,7 +21,7 @@ use rustc_hash::FxHashMap;
 pub const MOST_STEPS: usize = 20_000;
 
 /// Fields that nothing reads yet; what is written there must make sense all the same.
-const UNREAD: &[&str] = &["rate_limiting", "secrets"];
+const UNREAD: &[&str] = &["rate_limiting"];
 
 /// How a recipe is read, besides its dialect.
 #[derive(Clone, Copy, Debug)]
@@ -61,6 +61,7 @@ pub fn lower(
     lower.facts(&fields, &name);
     let inputs = lower.inputs(&fields);
     let limits = lower.limits(&fields);
+    let secrets = lower.secrets(&fields);
     let hooks = lower.hooks(&fields);
     let mut steps = lower.validations(&fields);
     steps.extend(lower.all_steps(&fields));
@@ -85,6 +86,7 @@ pub fn lower(
         inputs,
         reserved: dialect.reserved,
         given,
+        secrets,
         limits,
         exports: dialect.exports,
         hooks,
@@ -148,6 +150,7 @@ pub fn lower_expression(
         inputs: names.iter().map(given).collect(),
         reserved: &[],
         given: Vec::new(),
+        secrets: Vec::new(),
         limits: dialect.limits,
         exports: dialect.exports,
         hooks: Hooks::default(),
@@ -159,14 +162,6 @@ pub fn lower_expression(
 impl Lower<'_> {
     fn report_choice(&mut self, fields: &Fields<'_>) -> Option<&'static str> {
         fields.choice("schedule", self.report);
-        if let Some(span) = fields.key_span("secrets") {
-            let message = "`secrets` has no effect yet: the values are shown like all others";
-            self.report.add(
-                Diagnostic::new(&codes::BAD_VALUE, span, message)
-                    .severity(codes::Severity::Warning)
-                    .help("keep secrets out of variables: let the command read them itself"),
-            );
-        }
         fields.choice("substitution", self.report)
     }
 
@@ -248,6 +243,19 @@ impl Lower<'_> {
             });
         }
         inputs
+    }
+
+    fn secrets(&mut self, fields: &Fields<'_>) -> Vec<String> {
+        let items = fields.list("secrets", self.report).unwrap_or_default();
+        let names = items.iter().filter_map(|item| {
+            text_of(
+                "an item of `secrets`",
+                *item,
+                self.dialect.schema,
+                self.report,
+            )
+        });
+        names.map(|name| name.text().to_string()).collect()
     }
 
     fn limits(&mut self, fields: &Fields<'_>) -> RunLimits {

@@ -215,6 +215,7 @@ impl Lower<'_> {
                 .and_then(|limit| u64::try_from(limit).ok())
                 .unwrap_or(OUTPUT_LIMIT),
             stream: fields.boolean("stream", self.report).unwrap_or(false),
+            once: fields.boolean("once", self.report).unwrap_or(false),
         };
         Some(Node::Act(Box::new(Action::Exec(exec))))
     }
@@ -239,6 +240,7 @@ impl Lower<'_> {
                 .map(|text| text.text().to_string()),
             cwd: self.optional_text(fields, "cwd"),
             env: self.env(fields),
+            once: fields.boolean("once", self.report).unwrap_or(false),
         };
         Some(Node::Act(Box::new(Action::Agent(agent))))
     }

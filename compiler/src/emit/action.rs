@@ -149,6 +149,9 @@ impl Emitter<'_> {
         if exec.stream {
             call.fix("stream", Literal::Bool(true));
         }
+        if exec.once {
+            call.fix("once", Literal::Bool(true));
+        }
         w.at(exec.script.span);
         call.ask(w, &mut self.tables, step);
     }
@@ -183,6 +186,9 @@ impl Emitter<'_> {
         }
         if let Some(deadline) = deadline {
             self.value(w, &mut call, "timeout_ms", deadline, failed);
+        }
+        if agent.once {
+            call.fix("once", Literal::Bool(true));
         }
         call.ask(w, &mut self.tables, step);
     }

@@ -121,6 +121,12 @@ impl Tables {
         self.steps.len() as u32 - 1
     }
 
+    /// A need of this step in particular, whoever else has it.
+    pub fn need_of_step(&mut self, kind: NeedKind, name: &str, step: u32) {
+        let name = self.text(name);
+        self.needs.push(Need { kind, name, step });
+    }
+
     pub fn need(&mut self, kind: NeedKind, name: &str, step: u32) {
         let name = self.text(name);
         let known = self

@@ -10,11 +10,11 @@ mod expr;
 mod loops;
 mod step;
 
-use crate::ir::{Expr, Program, Unit};
+use crate::ir::{Expr, Node, Program, Step, Unit};
 use crate::source::Sources;
 use builder::{Code, Tables, Writer};
 use rrc_vm::isa::{Instr, Kind};
-use rrc_vm::plan::{Input, Limits, Plan, SourceInfo};
+use rrc_vm::plan::{Input, Limits, NeedKind, Plan, SourceInfo};
 use step::Exits;
 
 /// Fuel of a plan: enough for every loop that the limits of a recipe allow, and still an end.
@@ -87,6 +87,9 @@ pub fn emit(program: &Program, origins: &[Origin]) -> Plan {
             name: emitter.tables.text(name),
             default: None,
         });
+    }
+    for name in program.units.iter().flat_map(|unit| &unit.secrets) {
+        emitter.tables.need(NeedKind::Secret, name, 0);
     }
     emitter.plan(inputs, origins)
 }
@@ -182,6 +185,26 @@ impl<'a> Emitter<'a> {
         w.push(Instr::Take { local: expr::SCOPE });
         w.push(Instr::Return {});
         self.finished.push((self.units[number], w));
+    }
+
+    /// Names the secret variables that a step sets.
+    fn secret_outputs(&mut self, step: &Step, number: u32) {
+        let program = self.program;
+        let secret = |name: &str| {
+            let mut units = program.units.iter();
+            units.any(|unit| unit.secrets.iter().any(|secret| secret == name))
+        };
+        let collected = match &step.node {
+            Node::Each(each) => [each.collect.as_ref(), each.last.as_ref()],
+            Node::While(again) => [again.collect.as_ref(), None],
+            _ => [None, None],
+        };
+        let binds = step.bind.iter().chain(collected.into_iter().flatten());
+        let names = binds.map(|bind| bind.name.as_str());
+        for name in names.filter(|name| secret(name)) {
+            self.tables
+                .need_of_step(NeedKind::SecretOutput, name, number);
+        }
     }
 
     fn plan(mut self, inputs: Vec<Input>, origins: &[Origin]) -> Plan {

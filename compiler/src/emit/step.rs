@@ -118,6 +118,7 @@ impl Emitter<'_> {
             Opening::Step => self.tables.step(&step.id, step.kind, step.span),
             Opening::Iteration { step, .. } => step,
         };
+        self.secret_outputs(step, number);
         let stop = stop.filter(|_| self.stops_plainly(step, opening));
         let (next, failed) = (w.label(), stop.unwrap_or_else(|| w.label()));
         let said = may_say(step, value).then(|| w.local());

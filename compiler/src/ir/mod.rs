@@ -29,6 +29,8 @@ pub struct Unit {
     pub reserved: &'static [&'static str],
     /// Names that only the runner can give a value to, as far as the unit reads them.
     pub given: Vec<&'static str>,
+    /// Variables whose values must not be shown.
+    pub secrets: Vec<String>,
     pub limits: RunLimits,
     /// What scripts find in their environment.
     pub exports: Exports,
@@ -253,6 +255,8 @@ pub struct Agent {
     pub model: Option<String>,
     pub cwd: Option<Text>,
     pub env: Vec<(String, Text)>,
+    /// As for [`Exec`].
+    pub once: bool,
 }
 
 /// Another recipe, and the variables it is given.
@@ -280,6 +284,8 @@ pub struct Exec {
     /// Bytes of each stream that are kept.
     pub limit: u64,
     pub stream: bool,
+    /// Must it not be run again when it is unknown whether it ran?
+    pub once: bool,
 }
 
 /// Which variables a script finds in its environment besides those its holes name.

@@ -1,0 +1,499 @@
+//! Doing what the machine asks for, and telling it what came of it.
+
+use super::{Driver, Stop};
+use crate::agent::{self, Question};
+use crate::capture::LONGEST_LINE;
+use crate::event::{RecordId, StepRef, What};
+use crate::journal::{Again, Print};
+use crate::process::{self, ChildId, Happened, Request, Stream, TimerId};
+use crate::reply::{self, Args};
+use crate::secret::HIDDEN;
+use crate::validate;
+use rrc_vm::convert::from_json;
+use rrc_vm::fault::FailureKind;
+use rrc_vm::machine::{Call, Machine, Ticket};
+use rrc_vm::plan::{HostKind, StepKind};
+use rrc_vm::text::render;
+use rrc_vm::value::Value;
+use std::time::Duration;
+
+/// What a reply belongs to.
+pub(super) struct Asked {
+    pub ticket: Ticket,
+    pub record: Option<RecordId>,
+    /// The step of the plan that asks; none for a deadline.
+    pub step: Option<u32>,
+    pub kind: Option<HostKind>,
+    pub print: Option<Print>,
+}
+
+impl Asked {
+    pub fn timer(ticket: Ticket) -> Asked {
+        Asked {
+            ticket,
+            record: None,
+            step: None,
+            kind: None,
+            print: None,
+        }
+    }
+
+    /// Whether it is the work of a step, not what happens around it.
+    fn is_work(&self) -> bool {
+        !matches!(self.kind, None | Some(HostKind::Hook | HostKind::Sleep))
+    }
+}
+
+/// A child, and how much of its output is kept.
+pub(super) struct Running {
+    pub asked: Asked,
+    limits: [usize; 2],
+}
+
+/// A reply that needs nothing from outside.
+pub(super) struct Ready {
+    asked: Asked,
+    value: Value,
+    /// Whether it came of the call; else the run is being stopped, and the call was not done.
+    real: bool,
+}
+
+/// Bytes of output that are kept of a hook, for saying why it failed.
+const HOOK_OUTPUT: usize = 64 * 1024;
+/// Bytes of output that are kept of an agent.
+const AGENT_OUTPUT: usize = 10 * 1024 * 1024;
+
+pub(super) fn interrupted() -> Value {
+    reply::refusal(FailureKind::Interrupted, "the run was stopped")
+}
+
+/// A reply the machine does not want any more crossed its cancellation; nothing is lost.
+fn answer(machine: &mut Machine, ticket: Ticket, value: Value) {
+    if machine.resume(ticket, value).is_err() {
+        let refusal = reply::refusal(FailureKind::Unexpected, "the reply was too large");
+        let _ = machine.resume(ticket, refusal);
+    }
+}
+
+impl Driver<'_> {
+    pub(super) fn call(&mut self, call: Call) {
+        let entry = self.plan.plan().calls.get(call.host as usize);
+        let (kind, step) = entry.map(|entry| (entry.kind, entry.step)).unzip();
+        let compared = self.journal.is_some() || self.past.is_some();
+        let asked = Asked {
+            ticket: call.ticket,
+            record: call.record.map(|record| record.0),
+            step,
+            kind,
+            print: kind
+                .filter(|_| compared)
+                .map(|kind| Print::of(kind, &call.args, &self.secrets)),
+        };
+        match self.past.is_some() {
+            true => self.recall(asked, Args(call.args)),
+            false => self.perform(asked, &Args(call.args)),
+        }
+    }
+
+    pub(super) fn perform(&mut self, asked: Asked, args: &Args) {
+        // Nothing starts any more; the machine comes to its end by itself.
+        if self.stopping.is_some() {
+            return self.reply_interrupted(asked);
+        }
+        match asked.kind {
+            Some(HostKind::Exec) => {
+                let request = reply::request(args, &self.settings.directory);
+                self.enqueue(asked, request);
+            }
+            Some(HostKind::Sleep) => {
+                let ms = args.int("ms").unwrap_or(0).max(0).unsigned_abs();
+                self.begin(&asked);
+                self.set_timer(asked, ms);
+            }
+            Some(HostKind::Hook) => {
+                let mut request = reply::request(args, &self.settings.directory);
+                request.stdout_limit = HOOK_OUTPUT;
+                request.stderr_limit = HOOK_OUTPUT;
+                self.enqueue(asked, request);
+            }
+            Some(HostKind::Agent) => self.ask_agent(asked, args),
+            Some(HostKind::Approve) => self.approve(asked, args),
+            Some(HostKind::Validate) => {
+                self.begin(&asked);
+                let reply = validate::validate(args, &self.settings.directory);
+                self.reply(asked, reply);
+            }
+            Some(other @ (HostKind::Tool | HostKind::Recipe)) => {
+                let message = format!("this version of rrc cannot run {} steps", other.word());
+                self.reply(asked, reply::refusal(FailureKind::PolicyDenied, message));
+            }
+            None => {
+                let refusal = reply::refusal(FailureKind::InvalidRequest, "there is no such call");
+                self.reply(asked, refusal);
+            }
+        }
+    }
+
+    fn reply(&mut self, asked: Asked, value: Value) {
+        self.ready.push_back(Ready {
+            asked,
+            value,
+            real: true,
+        });
+    }
+
+    pub(super) fn reply_interrupted(&mut self, asked: Asked) {
+        self.ready.push_back(Ready {
+            asked,
+            value: interrupted(),
+            real: false,
+        });
+    }
+
+    fn enqueue(&mut self, asked: Asked, request: Request) {
+        self.waiting.push_back((asked, request));
+        self.start_waiting();
+    }
+
+    pub(super) fn set_timer(&mut self, asked: Asked, ms: u64) {
+        let timer = self.os.sleep(Duration::from_millis(ms));
+        self.timers.insert(timer, asked);
+    }
+
+    /// Before anything happens that cannot be taken back, it is written down that it will.
+    fn begin(&mut self, asked: &Asked) {
+        let Some(print) = asked.print else { return };
+        let ms = self.now_ms();
+        let Some(journal) = &mut self.journal else {
+            return;
+        };
+        let step = asked.record.and_then(|record| self.steps.get(&record));
+        let path = step.map_or("", |step| step.path.as_str());
+        journal.begin(asked.ticket.0, print, path, ms);
+        self.say_trouble();
+    }
+
+    fn say_trouble(&mut self) {
+        let trouble = self.journal.as_mut().and_then(|journal| journal.trouble());
+        if let Some(words) = trouble {
+            let text = format!("the run is not recorded any further: {words}");
+            self.say(None, None, What::RunWarning { text });
+        }
+    }
+
+    fn ask_agent(&mut self, asked: Asked, args: &Args) {
+        let text = |name: &str| match args.get(name) {
+            Value::Null => String::new(),
+            value => render(value).to_string(),
+        };
+        let agent = text("agent");
+        let step = asked.record.and_then(|record| self.steps.get(&record));
+        let step_id = step.map_or_else(String::new, |step| step.id.clone());
+        let base = reply::request(args, &self.settings.directory);
+        let Some(command) = self.settings.agents.command(&agent) else {
+            let message = "no agent is configured: set `command` under `[agent]` in rrc.toml";
+            self.reply(asked, reply::refusal(FailureKind::PolicyDenied, message));
+            return;
+        };
+        let question = Question {
+            agent: &agent,
+            prompt: &text("prompt"),
+            system_prompt: &text("system_prompt"),
+            model: &text("model"),
+            mode: &text("mode"),
+            step_id: &step_id,
+            cwd: &base.cwd.to_string_lossy(),
+        };
+        match agent::request(command, &question, &base.cwd) {
+            Ok(mut request) => {
+                // A program beside the recipe is named as the user sees it from here.
+                if request.program.contains('/') {
+                    let program = self.settings.directory.join(&request.program);
+                    request.program = program.to_string_lossy().into_owned();
+                }
+                request.env = base.env;
+                request.timeout = base.timeout;
+                request.stdout_limit = AGENT_OUTPUT;
+                request.stderr_limit = AGENT_OUTPUT;
+                self.enqueue(asked, request);
+            }
+            Err(words) => {
+                let message = format!("the agent command `{command}`: {words}");
+                self.reply(asked, reply::refusal(FailureKind::InvalidRequest, message));
+            }
+        }
+    }
+
+    fn approve(&mut self, asked: Asked, args: &Args) {
+        let stage = render(args.get("stage")).to_string();
+        let prompt = self.secrets.text(&render(args.get("prompt"))).into_owned();
+        self.begin(&asked);
+        self.say_approval(args, None);
+        let answer = if self.settings.deny.contains(&stage) {
+            Some(false)
+        } else if self.settings.approve.contains(&stage) {
+            Some(true)
+        } else {
+            (self.ask)(&stage, &prompt)
+        };
+        let Some(approved) = answer else {
+            self.stopping = Some(Stop::Pause);
+            let message = format!("waiting for the approval of stage `{stage}`");
+            let value = reply::refusal(FailureKind::Interrupted, message);
+            let real = false;
+            return self.ready.push_back(Ready { asked, value, real });
+        };
+        self.say_approval(args, Some(approved));
+        let reply = match approved {
+            true => Value::Null,
+            false => {
+                let message = format!("stage `{stage}` was denied");
+                reply::refusal(FailureKind::Denied, message)
+            }
+        };
+        self.reply(asked, reply);
+    }
+
+    /// Says that an approval is asked for, or what the answer was.
+    pub(super) fn say_approval(&mut self, args: &Args, answer: Option<bool>) {
+        let stage = render(args.get("stage")).to_string();
+        let known = StepRef {
+            record: None,
+            id: stage.clone(),
+            path: stage,
+            kind: StepKind::Stage,
+        };
+        let what = match answer {
+            Some(approved) => What::ApprovalAnswered { approved },
+            None => What::ApprovalRequested {
+                prompt: render(args.get("prompt")).to_string(),
+            },
+        };
+        self.say(Some(known), None, what);
+    }
+
+    fn start_waiting(&mut self) {
+        while self.stopping.is_none() && self.children.len() < self.settings.jobs.max(1) {
+            let Some((asked, mut request)) = self.waiting.pop_front() else {
+                return;
+            };
+            self.begin(&asked);
+            // A little more than the limit, to see what the limit cuts through.
+            let limits = [request.stdout_limit, request.stderr_limit];
+            let window = self.secrets.window();
+            request.stdout_limit = request.stdout_limit.saturating_add(window);
+            request.stderr_limit = request.stderr_limit.saturating_add(window);
+            let child = self.os.start(request);
+            self.children.insert(child, Running { asked, limits });
+        }
+    }
+
+    pub(super) fn cancel(&mut self, ticket: Ticket) {
+        self.waiting.retain(|(asked, _)| asked.ticket != ticket);
+        self.ready.retain(|ready| ready.asked.ticket != ticket);
+        let child = self
+            .children
+            .iter()
+            .find(|(_, running)| running.asked.ticket == ticket);
+        if let Some(child) = child.map(|(child, _)| *child) {
+            self.os.stop(child);
+        }
+        let timer = self.timers.iter().find(|(_, asked)| asked.ticket == ticket);
+        if let Some(timer) = timer.map(|(timer, _)| *timer) {
+            self.os.cancel_timer(timer);
+            self.timers.remove(&timer);
+        }
+    }
+
+    /// Answers one thing, waiting for it if nothing is ready.
+    pub(super) fn wait(&mut self, machine: &mut Machine) {
+        if self.past.is_some() {
+            return self.recall_next(machine);
+        }
+        if let Some(ready) = self.ready.pop_front() {
+            return self.told(machine, ready.asked, ready.value, ready.real);
+        }
+        match self.os.wait() {
+            Happened::Done(child, outcome) => {
+                self.end_line(child);
+                if let Some(running) = self.children.remove(&child) {
+                    self.done(machine, running, outcome);
+                    self.start_waiting();
+                }
+            }
+            Happened::Output(child, stream, line) => self.line(child, stream, line),
+            Happened::Timer(timer) if Some(timer) == self.deadline => self.stop(Stop::Timeout),
+            Happened::Timer(timer) => self.time_passed(machine, timer),
+            Happened::Signal(signal) => self.stop(Stop::Signal(signal)),
+            // The machine waits for something that the loop does not know of: it was cancelled.
+            Happened::Idle => self.give_up(),
+        }
+    }
+
+    fn time_passed(&mut self, machine: &mut Machine, timer: TimerId) {
+        if let Some(asked) = self.timers.remove(&timer) {
+            self.told(machine, asked, Value::Null, true);
+        }
+    }
+
+    fn done(&mut self, machine: &mut Machine, running: Running, mut outcome: process::Outcome) {
+        let streams = [
+            (&mut outcome.stdout, &mut outcome.stdout_truncated),
+            (&mut outcome.stderr, &mut outcome.stderr_truncated),
+        ];
+        for ((bytes, truncated), limit) in streams.into_iter().zip(running.limits) {
+            let end = self.secrets.end_before(bytes, limit);
+            if end < bytes.len() {
+                bytes.truncate(end);
+                *truncated = true;
+            }
+        }
+        // What was ended from outside was not done, and is to be done again some day.
+        let real = !outcome.cancelled;
+        let value = reply::reply(outcome, &self.secrets);
+        self.told(machine, running.asked, value, real);
+    }
+
+    /// A reply has come: it is written down, then the machine gets it.
+    fn told(&mut self, machine: &mut Machine, asked: Asked, value: Value, real: bool) {
+        self.learn(&asked, &value);
+        if real {
+            let ms = self.now_ms();
+            if let Some(journal) = &mut self.journal {
+                journal.end(asked.ticket.0, &value, ms, &self.secrets);
+            }
+            self.say_trouble();
+        }
+        self.settle(machine, &asked, value);
+    }
+
+    pub(super) fn settle(&mut self, machine: &mut Machine, asked: &Asked, value: Value) {
+        let data = match &value {
+            Value::Failure(failure) => &failure.data,
+            data => data,
+        };
+        let step = |driver: &Self| {
+            asked
+                .record
+                .and_then(|record| driver.steps.get(&record).cloned())
+        };
+        if let Value::Map(data) = data
+            && let Some(Value::List(warnings)) = data.get("warnings")
+        {
+            for warning in warnings.iter() {
+                let text = render(warning).to_string();
+                self.say(step(self), None, What::StepWarning { text });
+            }
+        }
+        if let Some(record) = asked.record.filter(|_| asked.is_work()) {
+            let again = Again {
+                ticket: asked.ticket.0,
+                next: self.next_ticket,
+            };
+            self.answered.insert(record, again);
+        }
+        if asked.kind != Some(HostKind::Hook) {
+            return answer(machine, asked.ticket, value);
+        }
+        // A hook cannot fail the step; what went wrong with it is said all the same.
+        if let Value::Failure(failure) = &value {
+            let text = format!("a hook failed: {}", failure.message);
+            self.say(step(self), None, What::StepWarning { text });
+        }
+        answer(machine, asked.ticket, Value::Null);
+    }
+
+    /// What a step writes whose variable is secret is secret from now on.
+    pub(super) fn learn(&mut self, asked: &Asked, value: &Value) {
+        let Some(names) = asked.step.and_then(|step| self.gives.get(&step)) else {
+            return;
+        };
+        let data = match value {
+            Value::Failure(failure) => &failure.data,
+            data => data,
+        };
+        let Value::Map(data) = data else { return };
+        let Some(stdout @ Value::Text(text)) = data.get("stdout") else {
+            return;
+        };
+        let json = serde_json::from_str::<serde_json::Value>(text.trim()).ok();
+        let parts = json.filter(|json| json.is_object() || json.is_array());
+        for name in names {
+            self.secrets.learn(name, stdout);
+            if let Some(parts) = &parts {
+                self.secrets.learn(name, &from_json(parts));
+            }
+        }
+    }
+
+    /// A line that a child wrote, or a piece of a long one. The end of a piece is kept until the
+    /// next comes: a secret may go on there.
+    fn line(&mut self, child: ChildId, stream: Stream, line: Vec<u8>) {
+        let stderr = matches!(stream, Stream::Err);
+        let whole = line.len() < LONGEST_LINE;
+        let kept = self.pieces.remove(&(child, stderr));
+        let mut line = match kept {
+            Some(mut kept) => {
+                kept.extend_from_slice(&line);
+                kept
+            }
+            None => line,
+        };
+        if !whole {
+            let at = line.len().saturating_sub(self.secrets.window());
+            let rest = line.split_off(self.secrets.end_before(&line, at));
+            self.pieces.insert((child, stderr), rest);
+        }
+        self.say_line(child, stderr, &line);
+    }
+
+    fn end_line(&mut self, child: ChildId) {
+        for stderr in [false, true] {
+            if let Some(rest) = self.pieces.remove(&(child, stderr)) {
+                self.say_line(child, stderr, &rest);
+            }
+        }
+    }
+
+    fn say_line(&mut self, child: ChildId, stderr: bool, line: &[u8]) {
+        let asked = self.children.get(&child).map(|running| &running.asked);
+        let step = asked.and_then(|asked| self.steps.get(&asked.record?).cloned());
+        let secret = asked
+            .and_then(|asked| asked.step)
+            .is_some_and(|step| self.gives.contains_key(&step));
+        let line = match secret && !stderr {
+            true => HIDDEN.to_string(),
+            false => self
+                .secrets
+                .text(&String::from_utf8_lossy(line))
+                .into_owned(),
+        };
+        self.say(step, None, What::StepOutput { stderr, line });
+    }
+
+    /// The first time, everything is asked to end; the second time, it is ended.
+    fn stop(&mut self, why: Stop) {
+        let children: Vec<ChildId> = self.children.keys().copied().collect();
+        match self.stopping {
+            None => children.into_iter().for_each(|child| self.os.stop(child)),
+            Some(_) => children.into_iter().for_each(|child| self.os.kill(child)),
+        }
+        self.stopping.get_or_insert(why);
+        for (asked, _) in std::mem::take(&mut self.waiting) {
+            self.reply_interrupted(asked);
+        }
+        for (timer, asked) in std::mem::take(&mut self.timers) {
+            self.os.cancel_timer(timer);
+            self.reply_interrupted(asked);
+        }
+    }
+
+    fn give_up(&mut self) {
+        for (asked, _) in std::mem::take(&mut self.waiting) {
+            self.reply_interrupted(asked);
+        }
+        for (_, running) in std::mem::take(&mut self.children) {
+            self.reply_interrupted(running.asked);
+        }
+    }
+}

@@ -1,0 +1,597 @@
+//! What a run was told, on disk, in the order in which the machine was told it.
+//!
+//! A run is a directory: `plan.rrb`, `journal.jsonl` and long texts in `blobs/`. The journal is only
+//! ever appended to, a record a line, each with a checksum over the rest of its line. The first
+//! says what runs with which variables; `begin` stands before an effect, `end` after it with the
+//! reply; `resume` starts another life of the run; `finish` says how it ended. With the replies in
+//! this order a machine makes the same run again.
+//!
+//! Each record is one write, so nothing that was recorded is lost when rrc is killed. It is not
+//! forced to the disk: that costs more than a short step. When the whole machine goes down, the
+//! last moments may be missing, and those steps run again. A run that waits for an answer is
+//! forced to the disk, as it may have to wait long.
+
+mod value;
+
+use crate::secret::Secrets;
+use rrc_vm::plan::HostKind;
+use rrc_vm::value::{Map, Value};
+use rustc_hash::FxHashMap;
+use serde_json::{Value as Json, json};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use value::{Decoder, Encoder};
+
+/// The version of this format. A reader refuses others.
+pub const VERSION: u64 = 1;
+pub const PLAN: &str = "plan.rrb";
+const JOURNAL: &str = "journal.jsonl";
+/// What the journal is called when it could not be written to its end: it must not be resumed.
+const BROKEN: &str = "journal.broken";
+const BLOBS: &str = "blobs";
+
+/// What stands before the part of a line that its checksum is of.
+const HEAD: usize = r#"{"crc":"00000000","#.len();
+
+/// What a run is of.
+#[derive(Clone, Debug)]
+pub struct Start {
+    pub run: String,
+    /// The recipe's own name, and the file it was read from.
+    pub name: String,
+    pub file: String,
+    /// The content id of the plan.
+    pub plan: String,
+    pub rrc: String,
+    /// Since 1970.
+    pub started_ms: u64,
+    pub directory: PathBuf,
+    pub secrets: Vec<String>,
+}
+
+/// A call as it is compared with another: enough to see that it is not the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Print {
+    pub kind: HostKind,
+    pub crc: u32,
+    pub length: u64,
+}
+
+/// A reply that is void when a failed run goes on: what failed is done again, and what was asked
+/// for because of the failure was not asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Again {
+    pub ticket: u64,
+    /// The first ticket that was not given out when the reply came.
+    pub next: u64,
+}
+
+/// How a run ended, as its journal says it.
+#[derive(Clone, Debug)]
+pub struct Finish {
+    pub status: String,
+    pub again: Option<Again>,
+    /// Somebody said no: the run does not go on.
+    pub denied: bool,
+}
+
+impl Print {
+    /// What a call asks for. Secrets count as hidden: one that has changed makes no difference.
+    pub fn of(kind: HostKind, args: &[(&'static str, Value)], secrets: &Secrets) -> Print {
+        let mut print = Print {
+            kind,
+            crc: 0,
+            length: 0,
+        };
+        for (name, value) in args {
+            if !matches!(value, Value::Null) {
+                print.bytes(name.as_bytes());
+                print.value(value, secrets);
+            }
+        }
+        print
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.crc = crc32c::crc32c_append(self.crc, bytes);
+        // Where one text ends and the next begins counts, too.
+        self.crc = crc32c::crc32c_append(self.crc, &(bytes.len() as u32).to_le_bytes());
+        self.length = self.length.wrapping_add(bytes.len() as u64);
+    }
+
+    fn value(&mut self, value: &Value, secrets: &Secrets) {
+        match value {
+            Value::Null | Value::Step(_) | Value::Tasks(_) => self.bytes(b"n"),
+            Value::Bool(flag) => self.bytes(if *flag { b"t" } else { b"f" }),
+            Value::Int(int) => self.bytes(&int.to_le_bytes()),
+            Value::Float(float) => self.bytes(&float.to_bits().to_le_bytes()),
+            Value::Text(text) if secrets.knows_values() => {
+                self.bytes(secrets.text(text).as_bytes());
+            }
+            Value::Text(text) => self.bytes(text.as_bytes()),
+            Value::Bytes(bytes) => self.bytes(bytes),
+            Value::List(items) => {
+                self.bytes(b"[");
+                items.iter().for_each(|item| self.value(item, secrets));
+                self.bytes(b"]");
+            }
+            Value::Map(fields) => {
+                self.bytes(b"{");
+                for (name, field) in &**fields {
+                    self.bytes(name.as_bytes());
+                    self.value(field, secrets);
+                }
+                self.bytes(b"}");
+            }
+            Value::Failure(failure) => self.bytes(failure.kind.word().as_bytes()),
+        }
+    }
+}
+
+/// A journal that is being written.
+pub struct Journal {
+    file: File,
+    directory: PathBuf,
+    line: Vec<u8>,
+    trouble: Option<String>,
+    broken: bool,
+}
+
+impl Journal {
+    /// Begins the record of a run in a directory that does not exist yet.
+    pub fn create(
+        directory: &Path,
+        plan: &[u8],
+        start: &Start,
+        variables: &Map,
+        secrets: &Secrets,
+    ) -> io::Result<Journal> {
+        if let Some(runs) = directory.parent() {
+            std::fs::create_dir_all(runs)?;
+            let ignore = runs.parent().map(|above| above.join(".gitignore"));
+            if let Some(ignore) = ignore.filter(|ignore| !ignore.exists()) {
+                std::fs::write(ignore, "*\n")?;
+            }
+        }
+        std::fs::create_dir(directory)?;
+        std::fs::write(directory.join(PLAN), plan)?;
+        let path = directory.join(JOURNAL);
+        let file = OpenOptions::new()
+            .create_new(true)
+            .append(true)
+            .open(path)?;
+        file.try_lock()?;
+        let mut journal = Journal {
+            file,
+            directory: directory.to_path_buf(),
+            line: Vec::new(),
+            trouble: None,
+            broken: false,
+        };
+        let head = json!({
+            "v": VERSION,
+            "rrc": start.rrc,
+            "run": start.run,
+            "name": start.name,
+            "file": start.file,
+            "plan": start.plan,
+            "started_ms": start.started_ms,
+            "directory": start.directory.to_string_lossy(),
+            "secrets": start.secrets,
+        });
+        journal.open("run");
+        let head = head.to_string();
+        journal.put(&head[1..head.len() - 1]);
+        journal.put(",\"variables\":");
+        let encoder = journal.encoder(secrets);
+        let mut line = std::mem::take(&mut journal.line);
+        // A secret variable is not recorded at all, whatever it holds.
+        line.push(b'{');
+        for (index, (name, value)) in variables.iter().enumerate() {
+            if index > 0 {
+                line.push(b',');
+            }
+            value::string(name, &mut line)?;
+            line.push(b':');
+            let empty = matches!(value, Value::Null)
+                || matches!(value, Value::Text(text) if text.trim().is_empty());
+            match secrets.is_secret(name) && !empty {
+                true => write!(line, "{}", json!({"$secret": **name}))?,
+                false => encoder.value(value, &mut line)?,
+            }
+        }
+        line.push(b'}');
+        journal.line = line;
+        journal.close()?;
+        Ok(journal)
+    }
+
+    /// Goes on with a record that was read. What is behind its last whole line is cut off.
+    pub fn reopen(recorded: &Recorded) -> io::Result<Journal> {
+        let path = recorded.directory.join(JOURNAL);
+        let file = OpenOptions::new().append(true).open(path)?;
+        file.try_lock()?;
+        file.set_len(recorded.whole)?;
+        let mut journal = Journal {
+            file,
+            directory: recorded.directory.clone(),
+            line: Vec::new(),
+            trouble: None,
+            broken: false,
+        };
+        journal.open("resume");
+        let again = recorded.finish.as_ref().and_then(|finish| finish.again);
+        let again = again.map(|again| [again.ticket, again.next]);
+        journal.put(&format!("\"again\":{}", json!(again)));
+        journal.close()?;
+        Ok(journal)
+    }
+
+    fn encoder<'s>(&self, secrets: &'s Secrets) -> Encoder<'s> {
+        Encoder {
+            blobs: self.directory.join(BLOBS),
+            secrets,
+        }
+    }
+
+    fn open(&mut self, kind: &str) {
+        self.line.clear();
+        self.put("{\"crc\":\"00000000\",\"t\":\"");
+        self.put(kind);
+        self.put("\",");
+    }
+
+    fn put(&mut self, text: &str) {
+        self.line.extend_from_slice(text.as_bytes());
+    }
+
+    fn close(&mut self) -> io::Result<()> {
+        self.line.push(b'}');
+        let crc = format!("{:08x}", crc32c::crc32c(&self.line[HEAD..]));
+        self.line[HEAD - 10..HEAD - 2].copy_from_slice(crc.as_bytes());
+        self.line.push(b'\n');
+        self.file.write_all(&self.line)
+    }
+
+    /// A record that cannot be written ends the recording: with a hole in it the journal would make
+    /// completed steps run again.
+    fn attempt(&mut self, write: impl FnOnce(&mut Journal) -> io::Result<()>) {
+        if self.broken {
+            return;
+        }
+        if let Err(error) = write(self) {
+            self.broken = true;
+            self.trouble = Some(error.to_string());
+            let _ = std::fs::rename(self.directory.join(JOURNAL), self.directory.join(BROKEN));
+        }
+    }
+
+    /// Why the recording ended, said once.
+    pub fn trouble(&mut self) -> Option<String> {
+        self.trouble.take()
+    }
+
+    pub fn begin(&mut self, ticket: u64, print: Print, step: &str, ms: u64) {
+        self.attempt(|journal| {
+            journal.open("begin");
+            write!(
+                journal.line,
+                "\"k\":{ticket},\"ms\":{ms},\"call\":\"{}\",\"print\":\"{:08x}{:x}\",\"step\":",
+                print.kind.word(),
+                print.crc,
+                print.length,
+            )?;
+            value::string(step, &mut journal.line)?;
+            journal.close()
+        });
+    }
+
+    pub fn end(&mut self, ticket: u64, value: &Value, ms: u64, secrets: &Secrets) {
+        let encoder = self.encoder(secrets);
+        self.attempt(|journal| {
+            journal.open("end");
+            write!(journal.line, "\"k\":{ticket},\"ms\":{ms},\"reply\":")?;
+            encoder.value(value, &mut journal.line)?;
+            journal.close()
+        });
+    }
+
+    pub fn finish(&mut self, finish: &Finish, ms: u64, keep: bool) {
+        self.attempt(|journal| {
+            journal.open("finish");
+            let again = finish.again.map(|again| [again.ticket, again.next]);
+            let rest = json!({
+                "status": finish.status, "ms": ms, "again": again, "denied": finish.denied,
+            });
+            let rest = rest.to_string();
+            journal.put(&rest[1..rest.len() - 1]);
+            journal.close()?;
+            if keep {
+                journal.file.sync_all()?;
+            }
+            Ok(())
+        });
+    }
+}
+
+/// A journal that was read.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    pub directory: PathBuf,
+    pub start: Start,
+    pub finish: Option<Finish>,
+    /// How often the run was taken up again.
+    pub resumed: u32,
+    /// The time of the last record, since the start, without pauses.
+    pub ms: u64,
+    variables: Json,
+    replies: Vec<(u64, Json, u64)>,
+    begun: FxHashMap<u64, Begun>,
+    /// Bytes of whole lines.
+    whole: u64,
+}
+
+/// A call that was begun.
+#[derive(Clone, Debug)]
+pub struct Begun {
+    pub kind: String,
+    pub print: String,
+    pub step: String,
+}
+
+impl Begun {
+    pub fn is(&self, print: Print) -> bool {
+        self.kind == print.kind.word()
+            && self.print == format!("{:08x}{:x}", print.crc, print.length)
+    }
+}
+
+/// What is needed to make a recorded run again.
+#[derive(Clone, Debug, Default)]
+pub struct Past {
+    pub variables: Map,
+    /// Tickets, replies and when they came, in order.
+    pub replies: Vec<(u64, Value, u64)>,
+    pub begun: FxHashMap<u64, Begun>,
+    pub finish: Option<Finish>,
+    pub ms: u64,
+    /// Secrets that are not known.
+    pub missing: Vec<String>,
+    /// Steps whose output held something that was hidden and has no name.
+    pub lost: Vec<String>,
+    /// Something was hidden that cannot be put back: calls that hold it look different.
+    pub blurred: bool,
+}
+
+/// Reads the journal of a run. Its last line may be torn; it then did not happen.
+pub fn read(directory: &Path) -> Result<Recorded, String> {
+    let path = directory.join(JOURNAL);
+    if directory.join(BROKEN).exists() {
+        return Err("it could not be recorded to its end".to_string());
+    }
+    let bytes = std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let mut recorded = None;
+    let mut whole = 0;
+    let mut torn = None;
+    for (number, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        let Some(record) = record(line) else {
+            torn = torn.or(Some(number + 1));
+            continue;
+        };
+        if let Some(torn) = torn {
+            return Err(format!("line {torn} of {} is damaged", path.display()));
+        }
+        whole += line.len() as u64;
+        match &mut recorded {
+            None => recorded = Some(Recorded::begin(directory, &record)?),
+            Some(recorded) => recorded
+                .add(&record)
+                .ok_or_else(|| format!("line {} of {} is damaged", number + 1, path.display()))?,
+        }
+    }
+    let mut recorded = recorded.ok_or_else(|| format!("{} is empty", path.display()))?;
+    recorded.whole = whole;
+    Ok(recorded)
+}
+
+/// Whether somebody writes the journal of a run.
+pub fn is_running(directory: &Path) -> bool {
+    let file = File::open(directory.join(JOURNAL));
+    file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
+fn record(line: &[u8]) -> Option<Json> {
+    let line = line.strip_suffix(b"\n")?;
+    let crc = std::str::from_utf8(line.get(HEAD - 10..HEAD - 2)?).ok()?;
+    let crc = u32::from_str_radix(crc, 16).ok()?;
+    if crc32c::crc32c(line.get(HEAD..)?) != crc {
+        return None;
+    }
+    serde_json::from_slice(line).ok()
+}
+
+fn again(record: &Json) -> Option<Again> {
+    let pair = record["again"].as_array()?;
+    Some(Again {
+        ticket: pair.first()?.as_u64()?,
+        next: pair.get(1)?.as_u64()?,
+    })
+}
+
+impl Recorded {
+    fn begin(directory: &Path, record: &Json) -> Result<Recorded, String> {
+        let text = |name: &str| record[name].as_str().unwrap_or_default().to_string();
+        if record["t"] != "run" {
+            return Err("the journal does not start as one".to_string());
+        }
+        if record["v"] != VERSION {
+            return Err(format!(
+                "the journal was written by rrc {} in a format that this version does not know",
+                text("rrc")
+            ));
+        }
+        let names = record["secrets"].as_array().map_or(&[][..], Vec::as_slice);
+        let secrets = names.iter().filter_map(Json::as_str).map(String::from);
+        Ok(Recorded {
+            directory: directory.to_path_buf(),
+            start: Start {
+                run: text("run"),
+                name: text("name"),
+                file: text("file"),
+                plan: text("plan"),
+                rrc: text("rrc"),
+                started_ms: record["started_ms"].as_u64().unwrap_or_default(),
+                directory: PathBuf::from(text("directory")),
+                secrets: secrets.collect(),
+            },
+            finish: None,
+            resumed: 0,
+            ms: 0,
+            variables: record["variables"].clone(),
+            replies: Vec::new(),
+            begun: FxHashMap::default(),
+            whole: 0,
+        })
+    }
+
+    fn add(&mut self, record: &Json) -> Option<()> {
+        let ticket = record["k"].as_u64();
+        let text = |name: &str| record[name].as_str().map(String::from);
+        self.ms = record["ms"].as_u64().unwrap_or(self.ms);
+        match record["t"].as_str()? {
+            "begin" => {
+                let begun = Begun {
+                    kind: text("call")?,
+                    print: text("print")?,
+                    step: text("step")?,
+                };
+                self.begun.insert(ticket?, begun);
+            }
+            "end" => self
+                .replies
+                .push((ticket?, record["reply"].clone(), self.ms)),
+            "resume" => {
+                self.finish = None;
+                self.resumed += 1;
+                if let Some(again) = again(record) {
+                    self.void(again);
+                }
+            }
+            "finish" => {
+                self.finish = Some(Finish {
+                    status: text("status")?,
+                    again: again(record),
+                    denied: record["denied"].as_bool().unwrap_or(false),
+                });
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn void(&mut self, again: Again) {
+        let Some(at) = self
+            .replies
+            .iter()
+            .rposition(|(ticket, ..)| *ticket == again.ticket)
+        else {
+            return;
+        };
+        let later = self.replies.split_off(at);
+        let kept = later
+            .into_iter()
+            .skip(1)
+            .filter(|(ticket, ..)| *ticket < again.next);
+        self.replies.extend(kept);
+        // It is known that it ended; that it runs again is what was asked for.
+        self.begun.remove(&again.ticket);
+        self.begun.retain(|ticket, _| *ticket < again.next);
+    }
+
+    /// How many steps have run to their end.
+    pub fn done(&self) -> usize {
+        let step = |ticket: &u64| {
+            let begun = self.begun.get(ticket);
+            begun.is_some_and(|begun| matches!(begun.kind.as_str(), "exec" | "agent"))
+        };
+        self.replies
+            .iter()
+            .filter(|(ticket, ..)| step(ticket))
+            .count()
+    }
+
+    /// The words for how it stands.
+    pub fn status(&self) -> &str {
+        match &self.finish {
+            Some(finish) => &finish.status,
+            None if is_running(&self.directory) => "running",
+            None => "interrupted",
+        }
+    }
+
+    /// The past as it was, or without what made the run fail.
+    pub fn past(&self, without_failure: bool, secrets: &Secrets) -> Result<Past, String> {
+        let mut recorded = self.clone();
+        let again = recorded.finish.as_ref().and_then(|finish| finish.again);
+        if let Some(again) = again.filter(|_| without_failure) {
+            recorded.void(again);
+        }
+        let blobs = self.directory.join(BLOBS);
+        let mut decoder = Decoder {
+            blobs: &blobs,
+            secrets,
+            missing: Vec::new(),
+            lost: false,
+        };
+        let mut past = Past {
+            begun: recorded.begun,
+            finish: recorded.finish,
+            ms: recorded.ms,
+            ..Past::default()
+        };
+        for (name, json) in recorded.variables.as_object().into_iter().flatten() {
+            let value = match json.get("$secret") {
+                // Who takes the run up again puts it in.
+                Some(_) => Value::text(crate::secret::HIDDEN),
+                None => decoder.value(json)?,
+            };
+            if decoder.lost {
+                decoder.lost = false;
+                past.missing.push(name.clone());
+            }
+            past.variables.insert(name.as_str().into(), value);
+        }
+        for (ticket, json, ms) in &recorded.replies {
+            let value = decoder.value(json)?;
+            past.blurred |= decoder.lost;
+            if std::mem::take(&mut decoder.lost) && in_output(json) {
+                let begun = past.begun.get(ticket);
+                past.lost.extend(begun.map(|begun| begun.step.clone()));
+            }
+            past.replies.push((*ticket, value, *ms));
+        }
+        past.blurred |= !decoder.missing.is_empty();
+        past.missing.append(&mut decoder.missing);
+        Ok(past)
+    }
+}
+
+/// Whether something without a name was hidden in what later steps may read.
+fn in_output(json: &Json) -> bool {
+    fn hidden(json: &Json) -> bool {
+        match json {
+            Json::Array(items) => items.iter().any(hidden),
+            Json::Object(fields) => {
+                fields.get("$s").is_some_and(Json::is_null) || fields.values().any(hidden)
+            }
+            _ => false,
+        }
+    }
+    let data = json.get("$!").map_or(json, |failure| &failure[2]);
+    data.get("stdout").is_some_and(hidden)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

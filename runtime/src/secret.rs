@@ -1,0 +1,410 @@
+//! What must not leave the process: the values of variables that are named secret, and texts that
+//! look like well-known tokens.
+//!
+//! Children get values as they are. Everything else (events, journal, results, messages) gets them
+//! through here. A text that is cut is cut beside a secret, never through one, so that no part of
+//! it escapes recognition.
+
+mod token;
+
+use rrc_vm::fault::Failure;
+use rrc_vm::text::render;
+use rrc_vm::value::{Map, Value};
+use std::borrow::Cow;
+use std::rc::Rc;
+
+/// What stands where a secret stood.
+pub const HIDDEN: &str = "***";
+
+/// How far past a cut is looked for the rest of a secret, at least.
+const WINDOW: usize = 4096;
+
+/// The shortest line of a secret of several lines that is hidden by itself.
+const LINE: usize = 8;
+
+/// The shortest number that is hidden; shorter ones stand everywhere.
+const NUMBER: usize = 4;
+
+/// The names of secrets, and their values as far as they are known.
+#[derive(Clone, Debug, Default)]
+pub struct Secrets {
+    names: Vec<String>,
+    /// Longest first, so that a secret inside another does not leave the rest of it.
+    known: Vec<Known>,
+}
+
+#[derive(Clone, Debug)]
+struct Known {
+    text: String,
+    name: usize,
+    /// Which of the texts of this name, in the order they became known.
+    number: usize,
+}
+
+/// A part of a text that is hidden.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part<'a> {
+    pub start: usize,
+    pub end: usize,
+    /// Which secret it is; none for what only looks like one.
+    pub of: Option<(&'a str, usize)>,
+}
+
+impl Secrets {
+    pub fn new(names: impl IntoIterator<Item = String>) -> Secrets {
+        let mut secrets = Secrets::default();
+        for name in names {
+            secrets.add(name);
+        }
+        secrets
+    }
+
+    fn add(&mut self, name: String) -> usize {
+        let known = self.names.iter().position(|known| *known == name);
+        known.unwrap_or_else(|| {
+            self.names.push(name);
+            self.names.len() - 1
+        })
+    }
+
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    pub fn is_secret(&self, name: &str) -> bool {
+        self.names.iter().any(|known| known == name)
+    }
+
+    /// A secret has this value, too.
+    pub fn learn(&mut self, name: &str, value: &Value) {
+        let name = self.add(name.to_string());
+        let mut texts = Vec::new();
+        texts_of(value, &mut texts);
+        for text in texts {
+            if text == HIDDEN || self.known.iter().any(|known| known.text == text) {
+                continue;
+            }
+            let number = self.known.iter().filter(|known| known.name == name).count();
+            self.known.push(Known { text, name, number });
+        }
+        self.known
+            .sort_by_key(|known| std::cmp::Reverse(known.text.len()));
+    }
+
+    /// One of the texts of a secret, by its number.
+    pub fn text_of(&self, name: &str, number: usize) -> Option<&str> {
+        let name = self.names.iter().position(|known| known == name)?;
+        let mut known = self.known.iter();
+        known
+            .find(|known| known.name == name && known.number == number)
+            .map(|known| known.text.as_str())
+    }
+
+    pub fn knows_values(&self) -> bool {
+        !self.known.is_empty()
+    }
+
+    /// How many bytes past a cut are needed to see what the cut goes through.
+    pub fn window(&self) -> usize {
+        let longest = self.known.first().map_or(0, |known| known.text.len());
+        longest.max(WINDOW)
+    }
+
+    /// The parts of a text that are hidden, in order, without overlap.
+    pub fn parts(&self, text: &[u8]) -> Vec<Part<'_>> {
+        let mut parts = self.named(text);
+        let named = parts.len();
+        for (start, end) in token::tokens(text) {
+            let mut from = start;
+            for index in 0..named {
+                let part = parts[index];
+                if part.end <= from || part.start >= end {
+                    continue;
+                }
+                if part.start > from {
+                    parts.push(Part {
+                        start: from,
+                        end: part.start,
+                        of: None,
+                    });
+                }
+                from = part.end;
+            }
+            if from < end {
+                parts.push(Part {
+                    start: from,
+                    end,
+                    of: None,
+                });
+            }
+        }
+        parts.sort_unstable_by_key(|part| part.start);
+        parts
+    }
+
+    fn named(&self, text: &[u8]) -> Vec<Part<'_>> {
+        let mut parts: Vec<Part<'_>> = Vec::new();
+        for known in &self.known {
+            let mut from = 0;
+            while let Some(start) = find(text, known.text.as_bytes(), from) {
+                let end = start + known.text.len();
+                let free = parts
+                    .iter()
+                    .all(|part| part.end <= start || part.start >= end);
+                if free {
+                    let name = self.names.get(known.name).map_or("", String::as_str);
+                    parts.push(Part {
+                        start,
+                        end,
+                        of: Some((name, known.number)),
+                    });
+                    from = end;
+                } else {
+                    from = start + 1;
+                }
+            }
+        }
+        parts.sort_unstable_by_key(|part| part.start);
+        parts
+    }
+
+    pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let parts = self.parts(text.as_bytes());
+        if parts.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        let mut shown = String::with_capacity(text.len());
+        let mut from = 0;
+        for part in parts {
+            if part.start > from || from == 0 {
+                shown.push_str(text.get(from..part.start).unwrap_or_default());
+                shown.push_str(HIDDEN);
+            }
+            from = part.end;
+        }
+        shown.push_str(text.get(from..).unwrap_or_default());
+        Cow::Owned(shown)
+    }
+
+    /// The value without secrets; none if it has none.
+    pub fn value(&self, value: &Value) -> Option<Value> {
+        match value {
+            Value::Null | Value::Bool(_) | Value::Step(_) | Value::Tasks(_) => None,
+            Value::Int(_) | Value::Float(_) => {
+                if self.known.is_empty() {
+                    return None;
+                }
+                let text = render(value);
+                let secret = self.known.iter().any(|known| known.text == *text);
+                secret.then(|| Value::text(HIDDEN))
+            }
+            Value::Text(text) => match self.text(text) {
+                Cow::Borrowed(_) => None,
+                Cow::Owned(shown) => Some(Value::text(shown)),
+            },
+            Value::Bytes(bytes) => {
+                let text = String::from_utf8_lossy(bytes);
+                match self.text(&text) {
+                    Cow::Borrowed(_) => None,
+                    Cow::Owned(shown) => Some(Value::Bytes(shown.into_bytes().into())),
+                }
+            }
+            Value::List(items) => {
+                let mut shown: Option<Vec<Value>> = None;
+                for (index, item) in items.iter().enumerate() {
+                    if let Some(item) = self.value(item) {
+                        shown.get_or_insert_with(|| items.to_vec())[index] = item;
+                    }
+                }
+                shown.map(Value::list)
+            }
+            Value::Map(fields) => self.map(fields).map(Value::map),
+            Value::Failure(failure) => {
+                let message = self.text(&failure.message);
+                let data = self.value(&failure.data);
+                if matches!(message, Cow::Borrowed(_)) && data.is_none() {
+                    return None;
+                }
+                Some(Value::Failure(Rc::new(Failure {
+                    message: Rc::from(&*message),
+                    data: data.unwrap_or_else(|| failure.data.clone()),
+                    ..Failure::clone(failure)
+                })))
+            }
+        }
+    }
+
+    fn map(&self, fields: &Map) -> Option<Map> {
+        let changed = fields
+            .iter()
+            .any(|(name, value)| self.value(value).is_some() || self.text(name) != **name);
+        changed.then(|| {
+            let shown = fields.iter().map(|(name, value)| {
+                let value = self.value(value).unwrap_or_else(|| value.clone());
+                (Rc::from(&*self.text(name)), value)
+            });
+            shown.collect()
+        })
+    }
+
+    /// Variables as they may be shown: a secret is hidden whatever it holds.
+    pub fn variables(&self, variables: &Map) -> Map {
+        let shown = variables.iter().map(|(name, value)| {
+            let value = match value {
+                Value::Null => Value::Null,
+                _ if self.is_secret(name) => Value::text(HIDDEN),
+                value => self.value(value).unwrap_or_else(|| value.clone()),
+            };
+            (Rc::clone(name), value)
+        });
+        shown.collect()
+    }
+
+    /// Where to end a text that may have `limit` bytes: there, or before the secret that stands
+    /// there. The text must reach [`Secrets::window`] bytes further, as far as there are so many.
+    pub fn end_before(&self, text: &[u8], limit: usize) -> usize {
+        if text.len() <= limit {
+            return text.len();
+        }
+        let window = self.window();
+        let from = limit.saturating_sub(window);
+        let to = text.len().min(limit.saturating_add(window));
+        let parts = self.parts(&text[from..to]);
+        let through = parts
+            .iter()
+            .find(|part| part.start + from < limit && part.end + from > limit);
+        through.map_or(limit, |part| part.start + from)
+    }
+
+    /// Where to start with the rest of a text: at `start`, or behind the secret that stands there.
+    pub fn start_after(&self, text: &str, start: usize) -> usize {
+        let window = self.window();
+        let from = start.saturating_sub(window);
+        let to = text.len().min(start.saturating_add(window));
+        let parts = self.parts(&text.as_bytes()[from..to]);
+        let through = parts
+            .iter()
+            .find(|part| part.start + from < start && part.end + from > start);
+        let mut start = through.map_or(start, |part| part.end + from);
+        while !text.is_char_boundary(start) {
+            start += 1;
+        }
+        start
+    }
+}
+
+/// The texts by which a value would be recognised.
+fn texts_of(value: &Value, texts: &mut Vec<String>) {
+    let mut push = |text: &str| {
+        if !text.is_empty() && !texts.iter().any(|known| known == text) {
+            texts.push(text.to_string());
+        }
+    };
+    match value {
+        Value::Text(text) => {
+            let text = text.trim();
+            push(text);
+            if text.contains('\n') {
+                let lines = text.lines().map(str::trim);
+                lines.filter(|line| line.len() >= LINE).for_each(&mut push);
+            }
+            let quoted = serde_json::Value::from(text).to_string();
+            if let Some(inside) = quoted.get(1..quoted.len() - 1) {
+                push(inside);
+            }
+        }
+        Value::Int(_) | Value::Float(_) => {
+            let text = render(value);
+            if text.len() >= NUMBER {
+                push(&text);
+            }
+        }
+        Value::Bytes(bytes) => push(String::from_utf8_lossy(bytes).trim()),
+        Value::List(items) => items.iter().for_each(|item| texts_of(item, texts)),
+        Value::Map(fields) => fields.values().for_each(|field| texts_of(field, texts)),
+        Value::Null | Value::Bool(_) | Value::Failure(_) | Value::Step(_) | Value::Tasks(_) => {}
+    }
+}
+
+fn find(text: &[u8], wanted: &[u8], from: usize) -> Option<usize> {
+    let first = *wanted.first()?;
+    let mut at = from;
+    loop {
+        at += text.get(at..)?.iter().position(|byte| *byte == first)?;
+        if text[at..].starts_with(wanted) {
+            return Some(at);
+        }
+        at += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn secrets(pairs: &[(&str, &str)]) -> Secrets {
+        let mut secrets = Secrets::default();
+        for (name, text) in pairs {
+            secrets.learn(name, &Value::text(*text));
+        }
+        secrets
+    }
+
+    #[test]
+    fn values_are_hidden_wherever_they_stand() {
+        let secrets = secrets(&[("a", "hunter2\n"), ("b", "hunter2-long")]);
+        assert_eq!(secrets.text("x hunter2 y hunter2-long"), "x *** y ***");
+        assert_eq!(secrets.text("hunter2hunter2"), "***");
+        assert!(matches!(secrets.text("hunter"), Cow::Borrowed("hunter")));
+        let mut map = Map::default();
+        map.insert(Rc::from("hunter2"), Value::text("a hunter2"));
+        let shown = secrets.value(&Value::map(map)).unwrap();
+        assert_eq!(&*render(&shown), r#"{"***":"a ***"}"#);
+    }
+
+    #[test]
+    fn a_secret_of_lines_is_hidden_line_by_line() {
+        let secrets = secrets(&[("key", "first-line\nsecond-line\nx")]);
+        assert_eq!(secrets.text("got second-line"), "got ***");
+        assert_eq!(secrets.text("x"), "x");
+        assert_eq!(secrets.text(r#""first-line\nsecond-line\nx""#), r#""***""#);
+    }
+
+    #[test]
+    fn numbers_are_hidden_as_values() {
+        let mut secrets = Secrets::default();
+        secrets.learn("pin", &Value::Int(123_456));
+        assert!(matches!(
+            secrets.value(&Value::Int(123_456)),
+            Some(Value::Text(_))
+        ));
+        assert!(secrets.value(&Value::Int(12)).is_none());
+    }
+
+    #[test]
+    fn a_cut_goes_beside_a_secret() {
+        let secrets = secrets(&[("a", "hunter2")]);
+        let text = b"xxx hunter2 yyy";
+        for limit in 0..text.len() {
+            let end = secrets.end_before(text, limit);
+            let expected = if (5..11).contains(&limit) { 4 } else { limit };
+            assert_eq!(end, expected, "{limit}");
+        }
+        let text = "xxx hunter2 yyy";
+        assert_eq!(secrets.start_after(text, 6), 11);
+        assert_eq!(secrets.start_after(text, 4), 4);
+        let token = format!("token ghp_{}", "a1".repeat(20));
+        assert_eq!(Secrets::default().end_before(token.as_bytes(), 30), 6);
+    }
+
+    #[test]
+    fn a_text_can_be_found_again_by_name_and_number() {
+        let secrets = secrets(&[("a", "one-secret"), ("a", "another-secret"), ("b", "third")]);
+        assert_eq!(secrets.text_of("a", 1), Some("another-secret"));
+        assert_eq!(secrets.text_of("b", 0), Some("third"));
+        assert_eq!(secrets.text_of("b", 1), None);
+        let parts = secrets.parts(b"one-secret third");
+        assert_eq!(parts[0].of, Some(("a", 0)));
+        assert_eq!(parts[1].of, Some(("b", 0)));
+    }
+}

@@ -1,0 +1,433 @@
+//! Runs that are recorded: where they are kept, and how one goes on or is shown again.
+
+use crate::cli::{Global, RunArgs};
+use crate::results::Clock;
+use crate::run::{self, Prepared};
+use crate::{Streams, USAGE, plan, values};
+use rrc_runtime::driver::{Memory, Settings, Then};
+use rrc_runtime::journal::{self, Journal, PLAN, Past, Recorded, Start};
+use rrc_runtime::secret::Secrets;
+use rrc_vm::codec::encode;
+use rrc_vm::plan::{NeedKind, Plan};
+use rrc_vm::value::{Map, Value};
+use rrc_vm::verify::Verified;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+/// Where the runs of the directory we are in are kept.
+pub fn directory() -> PathBuf {
+    Path::new(".rrc").join("runs")
+}
+
+/// What is remembered of a run that begins, and what it keeps to itself.
+pub fn begin(
+    prepared: &Prepared<'_>,
+    variables: &Map,
+    args: &RunArgs,
+    streams: &mut Streams<'_>,
+) -> io::Result<Memory> {
+    let plan = prepared.verified.plan();
+    let mut secrets = Secrets::new(secret_names(plan).chain(args.secret.iter().cloned()));
+    learn(&mut secrets, variables);
+    let mut memory = Memory {
+        journal: None,
+        past: None,
+        secrets,
+    };
+    if args.no_record {
+        return Ok(memory);
+    }
+    let bytes = encode(plan);
+    let run_id = &prepared.settings.run_id;
+    let start = Start {
+        run: run_id.clone(),
+        name: plan.texts.get(plan.name).unwrap_or_default().to_string(),
+        file: absolute(prepared.file),
+        plan: blake3::hash(&bytes).to_hex().to_string(),
+        rrc: env!("CARGO_PKG_VERSION").to_string(),
+        started_ms: prepared.clock.since_1970_ms(),
+        directory: prepared.settings.directory.clone(),
+        secrets: memory.secrets.names().to_vec(),
+    };
+    let place = directory().join(run_id);
+    match Journal::create(&place, &bytes, &start, variables, &memory.secrets) {
+        Ok(journal) => memory.journal = Some(journal),
+        // Where nothing can be written, a run is still worth something.
+        Err(error) => writeln!(
+            streams.err,
+            "rrc: the run is not recorded: {}: {error}",
+            place.display()
+        )?,
+    }
+    Ok(memory)
+}
+
+fn absolute(file: &str) -> String {
+    let path = std::path::absolute(file).unwrap_or_else(|_| PathBuf::from(file));
+    path.to_string_lossy().into_owned()
+}
+
+fn secret_names(plan: &Plan) -> impl Iterator<Item = String> {
+    plan.needs
+        .iter()
+        .filter(|need| need.kind == NeedKind::Secret)
+        .filter_map(|need| plan.texts.get(need.name))
+        .map(String::from)
+}
+
+/// Learns what secret variables hold, and what the environment calls by the same names.
+fn learn(secrets: &mut Secrets, variables: &Map) {
+    for name in secrets.names().to_vec() {
+        if let Some(value) = variables.get(name.as_str()) {
+            secrets.learn(&name, value);
+        }
+        if let Ok(value) = std::env::var(&name) {
+            secrets.learn(&name, &Value::text(value));
+        }
+    }
+}
+
+/// Variables as they may be shown without running anything.
+pub fn without_secrets(names: impl Iterator<Item = String>, variables: &Map) -> Map {
+    let mut secrets = Secrets::new(names);
+    learn(&mut secrets, variables);
+    secrets.variables(variables)
+}
+
+/// The sources of a plan that have changed since it was built, as far as they stand beside it.
+pub fn changed(plan: &Plan, file: &str) -> Vec<String> {
+    let beside = Path::new(file).parent().unwrap_or(Path::new(""));
+    let mut changed = Vec::new();
+    for source in &plan.sources {
+        let name = plan.texts.get(source.name).unwrap_or_default();
+        let path = beside.join(name);
+        let text = std::fs::read_to_string(&path);
+        if text.is_ok_and(|text| plan::hash(&text) != source.hash) {
+            changed.push(path.display().to_string());
+        }
+    }
+    changed
+}
+
+/// All runs here that can be read, the latest first, and those that cannot, with the reason.
+pub fn all() -> io::Result<(Vec<Recorded>, Vec<(PathBuf, String)>)> {
+    let (mut found, mut unread) = (Vec::new(), Vec::new());
+    let entries = match std::fs::read_dir(directory()) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((found, unread)),
+        Err(error) => return Err(error),
+    };
+    for entry in entries {
+        let path = entry?.path();
+        if !path.is_dir() {
+            continue;
+        }
+        match journal::read(&path) {
+            Ok(recorded) => found.push(recorded),
+            Err(words) => unread.push((path, words)),
+        }
+    }
+    found.sort_by(|a, b| {
+        let key = |recorded: &Recorded| (recorded.start.started_ms, recorded.start.run.clone());
+        key(b).cmp(&key(a))
+    });
+    Ok((found, unread))
+}
+
+/// The run that a word names: the start of its name, or all of it.
+fn named(wanted: &str) -> Result<Recorded, String> {
+    let entries = std::fs::read_dir(directory()).map_err(|_| no_run(wanted))?;
+    let mut names: Vec<String> = entries
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| name.starts_with(wanted))
+        .collect();
+    names.sort();
+    match names.as_slice() {
+        [] => Err(no_run(wanted)),
+        [name] => {
+            journal::read(&directory().join(name)).map_err(|words| format!("run {name}: {words}"))
+        }
+        [first, .., last] if first != wanted => Err(format!(
+            "`{wanted}` may be {} runs, from {first} to {last}",
+            names.len()
+        )),
+        [name, ..] => {
+            journal::read(&directory().join(name)).map_err(|words| format!("run {name}: {words}"))
+        }
+    }
+}
+
+fn no_run(wanted: &str) -> String {
+    format!("there is no run `{wanted}` in {}", directory().display())
+}
+
+/// The latest run of a file that did not complete.
+fn latest(file: &str) -> Result<Recorded, String> {
+    let (runs, _) = all().map_err(|error| format!("{}: {error}", directory().display()))?;
+    let wanted = absolute(file);
+    runs.into_iter()
+        .filter(|recorded| recorded.start.file == wanted)
+        .find(|recorded| {
+            let denied = recorded.finish.as_ref().is_some_and(|end| end.denied);
+            !denied && !matches!(recorded.status(), "completed" | "partial")
+        })
+        .ok_or_else(|| {
+            format!(
+                "there is no run of {file} in {} that could go on",
+                directory().display()
+            )
+        })
+}
+
+/// `--resume` and `--replay`.
+pub fn again(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Result<u8> {
+    let mut given = Map::default();
+    if !values::put_over(&mut given, args.vars.as_deref(), &args.set, streams)? {
+        return Ok(USAGE);
+    }
+    let wanted = args.resume.as_deref().or(args.replay.as_deref());
+    let wanted = wanted.unwrap_or_default();
+    let found = match (wanted, args.file.as_deref()) {
+        ("", Some(file)) => latest(file),
+        ("", None) => Err("name a recipe or a run to go on with".to_string()),
+        // `--resume recipe.yaml`: no run is called like a file.
+        (file, None) if args.resume.is_some() && Path::new(file).is_file() => latest(file),
+        (run, _) => named(run),
+    };
+    let recorded = match found {
+        Ok(recorded) => recorded,
+        Err(words) => return refuse(&words, "`rrc runs` lists what is recorded here", streams),
+    };
+    match args.resume {
+        Some(_) => resume(&recorded, &given, args, global, streams),
+        None => replay(&recorded, args, global, streams),
+    }
+}
+
+fn refuse(words: &str, help: &str, streams: &mut Streams<'_>) -> io::Result<u8> {
+    writeln!(streams.err, "rrc: {words}")?;
+    if !help.is_empty() {
+        writeln!(streams.err, "help: {help}")?;
+    }
+    Ok(USAGE)
+}
+
+/// The plan that a run was recorded with.
+fn saved_plan(
+    recorded: &Recorded,
+    global: &Global,
+    streams: &mut Streams<'_>,
+) -> io::Result<plan::Found<Rc<Verified>>> {
+    let path = recorded.directory.join(PLAN);
+    let whole = std::fs::read(&path)
+        .is_ok_and(|bytes| blake3::hash(&bytes).to_hex().as_str() == recorded.start.plan);
+    let path = path.to_string_lossy();
+    if !whole {
+        let words = format!("{path} is not the plan that was recorded");
+        return refuse(&words, "", streams).map(Err);
+    }
+    Ok(match plan::read(&path, global, streams)? {
+        Ok(read) => plan::admit(&path, read, global, streams)?.map(Rc::new),
+        Err(code) => Err(code),
+    })
+}
+
+fn resume(
+    recorded: &Recorded,
+    given: &Map,
+    args: &RunArgs,
+    global: &Global,
+    streams: &mut Streams<'_>,
+) -> io::Result<u8> {
+    let start = &recorded.start;
+    let run = &start.run;
+    if recorded.finish.as_ref().is_some_and(|end| end.denied) {
+        let words = format!("run {run} was denied, which is final");
+        return refuse(&words, "start a new run", streams);
+    }
+    match recorded.status() {
+        "running" => return refuse(&format!("run {run} is still running"), "", streams),
+        status @ ("completed" | "partial") => {
+            return refuse(
+                &format!("run {run} is {status}: nothing is left"),
+                "",
+                streams,
+            );
+        }
+        _ => {}
+    }
+    let verified = match saved_plan(recorded, global, streams)? {
+        Ok(verified) => verified,
+        Err(code) => return Ok(code),
+    };
+    let changed = changed(verified.plan(), &start.file);
+    if let Some(first) = changed.first() {
+        if args.frozen {
+            let words = format!("{first} has changed since run {run} started");
+            return refuse(&words, "start a new run", streams);
+        }
+        writeln!(
+            streams.err,
+            "rrc: {first} has changed; run {run} goes on with what it was when it started"
+        )?;
+    }
+    let names = start.secrets.iter().chain(&args.secret).cloned();
+    let mut secrets = Secrets::new(names);
+    learn(&mut secrets, given);
+    let mut past = match recorded.past(true, &secrets) {
+        Ok(past) => past,
+        Err(words) => return refuse(&format!("run {run}: {words}"), "", streams),
+    };
+    if let Some(code) = restore(&mut past, given, &secrets, streams)? {
+        return Ok(code);
+    }
+    if !start.directory.is_dir() {
+        let words = format!("{} is not there any more", start.directory.display());
+        return refuse(&words, "", streams);
+    }
+    let config = match plan::configuration(&start.file, global, streams)? {
+        Ok(config) => config,
+        Err(code) => return Ok(code),
+    };
+    if !run::agents_are_known(verified.plan(), &config, &start.file, streams)? {
+        return Ok(USAGE);
+    }
+    let Some(timeout) = run::timeout(args, streams)? else {
+        return Ok(USAGE);
+    };
+    let journal = match Journal::reopen(recorded) {
+        Ok(journal) => journal,
+        Err(error) => return refuse(&format!("run {run}: {error}"), "", streams),
+    };
+    let settings = Settings {
+        run_id: run.clone(),
+        directory: start.directory.clone(),
+        jobs: run::jobs(args, &config),
+        timeout,
+        approve: args.approve.clone(),
+        deny: args.deny.clone(),
+        agents: config.agents.clone(),
+    };
+    // Times go on from where the run was, as if nothing had been between.
+    let started = Clock::now().since_1970_ms().saturating_sub(past.ms);
+    let variables = past.variables.clone();
+    let memory = Memory {
+        journal: Some(journal),
+        past: Some((past, Then::GoOn)),
+        secrets,
+    };
+    let prepared = Prepared {
+        verified: &verified,
+        file: &start.file,
+        settings: &settings,
+        clock: &Clock::at(started),
+    };
+    run::perform_and_report(&prepared, variables, memory, args, global, streams)
+}
+
+/// Puts secrets that are given again where they were; says which are missing.
+fn restore(
+    past: &mut Past,
+    given: &Map,
+    secrets: &Secrets,
+    streams: &mut Streams<'_>,
+) -> io::Result<Option<u8>> {
+    for name in given.keys() {
+        if !secrets.is_secret(name) && !past.missing.iter().any(|missing| **missing == **name) {
+            let words = format!("`{name}` stays what it was when the run started");
+            let help = "only secrets are given again; start a new run to change variables";
+            return refuse(&words, help, streams).map(Some);
+        }
+    }
+    for name in secrets.names() {
+        let hidden = past.variables.get_mut(name.as_str());
+        if let Some(value) = hidden.filter(|value| is_hidden(value)) {
+            match given.get(name.as_str()) {
+                Some(again) => *value = again.clone(),
+                None => past.missing.push(name.clone()),
+            }
+        }
+    }
+    past.missing
+        .retain(|name| !given.contains_key(name.as_str()));
+    for (name, value) in given {
+        if let Some(known) = past.variables.get_mut(name) {
+            *known = value.clone();
+        }
+    }
+    if let Some(name) = past.missing.first() {
+        let words = format!("the value of `{name}` is secret and was not recorded");
+        let help = format!("give it again with `--set {name}=…`");
+        return refuse(&words, &help, streams).map(Some);
+    }
+    if let Some(step) = past.lost.first() {
+        let words = format!("step `{step}` wrote a token, which was not recorded");
+        let help = "start a new run; name the variable in `secrets` to be able to give it again";
+        return refuse(&words, help, streams).map(Some);
+    }
+    Ok(None)
+}
+
+fn is_hidden(value: &Value) -> bool {
+    matches!(value, Value::Text(text) if &**text == rrc_runtime::secret::HIDDEN)
+}
+
+fn replay(
+    recorded: &Recorded,
+    args: &RunArgs,
+    global: &Global,
+    streams: &mut Streams<'_>,
+) -> io::Result<u8> {
+    let start = &recorded.start;
+    let compiled = match args.file.as_deref() {
+        Some(file) => {
+            let config = match plan::configuration(file, global, streams)? {
+                Ok(config) => config,
+                Err(code) => return Ok(code),
+            };
+            run::load(file, None, &start.secrets, &config, global, streams)?
+                .map(|loaded| loaded.verified)
+        }
+        None => saved_plan(recorded, global, streams)?,
+    };
+    let verified = match compiled {
+        Ok(verified) => verified,
+        Err(code) => return Ok(code),
+    };
+    if args.frozen
+        && let Some(first) = changed(verified.plan(), &start.file).first()
+    {
+        let words = format!("{first} has changed since run {} started", start.run);
+        return refuse(&words, "", streams);
+    }
+    let mut secrets = Secrets::new(start.secrets.iter().chain(&args.secret).cloned());
+    learn(&mut secrets, &Map::default());
+    let past = match recorded.past(false, &secrets) {
+        Ok(past) => past,
+        Err(words) => return refuse(&format!("run {}: {words}", start.run), "", streams),
+    };
+    let settings = Settings {
+        run_id: start.run.clone(),
+        directory: start.directory.clone(),
+        jobs: 1,
+        timeout: None,
+        approve: Vec::new(),
+        deny: Vec::new(),
+        agents: rrc_runtime::agent::Agents::default(),
+    };
+    let mut variables = run::defaults(verified.plan());
+    variables.extend(past.variables.clone());
+    let memory = Memory {
+        journal: None,
+        past: Some((past, Then::Stop)),
+        secrets,
+    };
+    let prepared = Prepared {
+        verified: &verified,
+        file: &start.file,
+        settings: &settings,
+        clock: &Clock::at(start.started_ms),
+    };
+    run::perform_and_report(&prepared, variables, memory, args, global, streams)
+}

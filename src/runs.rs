@@ -1,0 +1,104 @@
+//! `rrc runs`: what was recorded here.
+
+use crate::cli::RunsArgs;
+use crate::results::Clock;
+use crate::{OK, Streams, recorded};
+use rrc_runtime::journal::Recorded;
+use serde_json::json;
+use std::io;
+use std::path::Path;
+
+/// How many runs are kept when nobody says how many.
+const KEPT: usize = 10;
+
+pub fn runs(args: &RunsArgs, streams: &mut Streams<'_>) -> io::Result<u8> {
+    let (runs, unread) = recorded::all()?;
+    let now = Clock::now().since_1970_ms();
+    if args.prune {
+        return prune(&runs, now, args, streams);
+    }
+    for run in &runs {
+        let start = &run.start;
+        if args.json {
+            let line = json!({
+                "run_id": start.run,
+                "status": run.status(),
+                "started": Clock::at(start.started_ms).timestamp(0),
+                "recipe_name": start.name,
+                "file": start.file,
+                "steps_done": run.done(),
+                "duration_ms": run.ms,
+                "resumed": run.resumed,
+            });
+            writeln!(streams.out, "{line}")?;
+            continue;
+        }
+        let done = match run.done() {
+            1 => "1 step".to_string(),
+            done => format!("{done} steps"),
+        };
+        writeln!(
+            streams.out,
+            "{}  {:<11}  {:>4}  {:>9}  {}  {}",
+            start.run,
+            run.status(),
+            age(now.saturating_sub(start.started_ms)),
+            done,
+            start.name,
+            shown(&start.file),
+        )?;
+    }
+    for (path, words) in &unread {
+        writeln!(streams.err, "rrc: {}: {words}", path.display())?;
+    }
+    if runs.is_empty() && unread.is_empty() && !args.json {
+        writeln!(streams.err, "no runs are recorded here")?;
+    }
+    Ok(OK)
+}
+
+/// A file below the directory we are in by its short name.
+fn shown(file: &str) -> String {
+    let here = std::env::current_dir().unwrap_or_default();
+    let path = Path::new(file);
+    path.strip_prefix(here)
+        .unwrap_or(path)
+        .display()
+        .to_string()
+}
+
+fn age(ms: u64) -> String {
+    let seconds = ms / 1000;
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m", seconds / 60),
+        3600..86_400 => format!("{}h", seconds / 3600),
+        _ => format!("{}d", seconds / 86_400),
+    }
+}
+
+fn prune(
+    runs: &[Recorded],
+    now: u64,
+    args: &RunsArgs,
+    streams: &mut Streams<'_>,
+) -> io::Result<u8> {
+    let keep = match (args.keep, args.older_than) {
+        (Some(keep), _) => keep,
+        (None, Some(_)) => 0,
+        (None, None) => KEPT,
+    };
+    let days = args.older_than.unwrap_or(0.0).max(0.0);
+    let over = |run: &&Recorded| {
+        let old = now.saturating_sub(run.start.started_ms) as f64 / 86_400_000.0;
+        old >= days && run.status() != "running"
+    };
+    let mut removed = 0;
+    for run in runs.iter().skip(keep).filter(over) {
+        std::fs::remove_dir_all(&run.directory)?;
+        removed += 1;
+    }
+    let word = if removed == 1 { "run" } else { "runs" };
+    writeln!(streams.err, "removed {removed} {word}")?;
+    Ok(OK)
+}
