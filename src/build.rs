@@ -7,7 +7,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 pub fn build(args: &BuildArgs, global: &Global, streams: &mut Streams<'_>) -> io::Result<u8> {
-    let built = match plan::compile(&args.file, None, global, streams)? {
+    let config = match plan::configuration(&args.file, global, streams)? {
+        Ok(config) => config,
+        Err(code) => return Ok(code),
+    };
+    let built = match plan::compile(&args.file, None, &config, global, streams)? {
         Ok(compiled) => compiled.plan,
         Err(code) => return Ok(code),
     };

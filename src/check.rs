@@ -1,238 +1,202 @@
 //! `rrc check`: findings, in the format asked for; and their fixes.
+//!
+//! Each file is checked on its own, many at once; what comes out does not depend on which was done
+//! first.
+
+mod bounds;
+mod files;
+mod merge;
+mod one;
+mod output;
+mod progress;
+mod shellcheck;
+mod watch;
 
 use crate::cli::{CheckArgs, Format, Global};
-use crate::disk::Disk;
+use crate::config::Configs;
 use crate::{FAILED, OK, Streams, USAGE};
-use rrc_compiler::codes::{self, Severity};
-use rrc_compiler::diagnostic::{Applicability, Diagnostic, nearest};
-use rrc_compiler::dialect::choose::{Choice, Reason};
-use rrc_compiler::source::Sources;
-use rrc_compiler::{Checked, fix, report};
-use std::collections::BTreeMap;
-use std::io::{self, IsTerminal, Write};
-
-/// Rounds of fixing: one fix may lay bare another.
-const MOST_ROUNDS: usize = 10;
+use files::Named;
+use one::{Checking, Fixed, Outcome};
+use progress::Progress;
+use rrc_compiler::codes;
+use rrc_compiler::diagnostic::nearest;
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::time::Duration;
 
 pub fn check(args: &CheckArgs, global: &Global, streams: &mut Streams<'_>) -> io::Result<u8> {
-    if let Some(code) = unknown_code(args, streams)? {
-        return Ok(code);
-    }
-    let disk = match args.paths.iter().any(|path| path == "-") {
-        true => Disk::with_stdin(&args.stdin_filename, global)?,
-        false => Disk::new(global),
-    };
-    let Some(files) = files(args, streams)? else {
+    if !makes_sense(args, streams)? {
         return Ok(USAGE);
+    }
+    if args.watch {
+        return watch::watch(args, global, streams);
+    }
+    Ok(round(args, global, streams)?.code)
+}
+
+/// One look at all files.
+struct Round {
+    code: u8,
+    /// The files and directories that the result depends on.
+    seen: Vec<PathBuf>,
+}
+
+fn round(args: &CheckArgs, global: &Global, streams: &mut Streams<'_>) -> io::Result<Round> {
+    let configs = Configs::new(global);
+    let (mut files, mut seen) = files::files(args)?;
+    let checking = Checking {
+        args,
+        global,
+        configs: &configs,
     };
-    let mut sources = Sources::default();
-    let mut all = Vec::new();
-    let mut readable = true;
+    let mut fixes = Vec::new();
+    if args.fix || args.unsafe_fixes || args.diff {
+        fixes = every(&files, global, |file| one::fixed(file, &checking));
+        // All is written before anything is checked again, as files call each other.
+        for (file, fixed) in files.iter_mut().zip(&fixes) {
+            let Some(Ok(fixed)) = fixed else { continue };
+            if !args.diff {
+                one::keep(file, fixed)?;
+            }
+        }
+    }
+    let outcomes = every(&files, global, |file| one::checked(file, &checking));
+    seen.extend(configs.files());
+    let mut checked = Vec::new();
+    let mut unusable: Vec<String> = Vec::new();
+    for outcome in outcomes.into_iter().flatten() {
+        match outcome {
+            Ok(outcome) => checked.push(outcome),
+            Err(words) if unusable.contains(&words) => {}
+            Err(words) => unusable.push(words),
+        }
+    }
+    for words in &unusable {
+        writeln!(streams.err, "rrc: {words}")?;
+    }
+    let code = match (unusable.is_empty(), checked.is_empty()) {
+        (false, _) => USAGE,
+        (true, true) => nothing(args, streams)?,
+        (true, false) => {
+            seen.extend(checked.iter().flat_map(Outcome::read));
+            report(checked, &fixes, &files, args, global, streams)?
+        }
+    };
+    Ok(Round { code, seen })
+}
+
+fn report(
+    checked: Vec<Outcome>,
+    fixes: &[Option<Result<Fixed, String>>],
+    files: &[Named],
+    args: &CheckArgs,
+    global: &Global,
+    streams: &mut Streams<'_>,
+) -> io::Result<u8> {
+    for line in checked.iter().filter_map(|outcome| outcome.choice.as_ref()) {
+        writeln!(streams.err, "{line}")?;
+    }
+    let bad = checked.iter().any(|outcome| outcome.bad);
+    let refused = checked.iter().any(|outcome| outcome.refused);
+    let (merged, bounds) = merge::merge(checked);
+    let fixes = fixes.iter().flatten().flatten();
     let mut applied = 0;
     let mut diffs = String::new();
-    let mut rewritten = None;
-    for file in &files {
-        let fixed = fixed(file, &disk, args, global, &mut sources)?;
-        readable &= fixed.checked.readable;
+    for fixed in fixes {
         applied += fixed.applied;
         diffs.push_str(&fixed.diff);
-        rewritten = rewritten.or(fixed.rewritten);
-        if global.verbose {
-            say_choice(&file.name, &fixed.checked, &sources, streams)?;
-        }
-        all.extend(fixed.checked.report.findings);
     }
-    let kept: Vec<Diagnostic> = all
-        .into_iter()
-        .filter(|finding| wanted(finding, args))
-        .collect();
-    write_findings(&kept, &sources, args, global, rewritten.is_some(), streams)?;
+    // A filter prints its text whether or not it changed it.
+    let filter = (args.fix || args.unsafe_fixes) && !args.diff;
+    let rewritten = files.iter().find_map(|file| file.stdin.as_deref());
+    let rewritten = rewritten.filter(|_| filter);
+    let taken = args.diff || rewritten.is_some();
+    output::findings(&merged, &bounds, args, global, taken, streams)?;
     streams.out.write_all(diffs.as_bytes())?;
-    streams.out.write_all(&rewritten.unwrap_or_default())?;
+    streams.out.write_all(rewritten.unwrap_or_default())?;
     if applied > 0 && !global.quiet {
         let verb = if args.diff { "would be fixed" } else { "fixed" };
         let plural = if applied == 1 { "finding" } else { "findings" };
         writeln!(streams.err, "{applied} {plural} {verb}")?;
     }
-    let least = if args.deny_warnings {
-        Severity::Warning
-    } else {
-        Severity::Error
-    };
-    let bad = kept.iter().any(|finding| finding.severity >= least);
-    Ok(match (readable, bad) {
-        (false, _) => USAGE,
-        (true, true) if !args.exit_zero => FAILED,
+    Ok(match (refused, bad) {
+        (true, _) => USAGE,
+        (false, true) if !args.exit_zero => FAILED,
         _ => OK,
     })
 }
 
-/// A file to check.
-struct Named {
-    name: String,
-    stdin: bool,
-}
-
-/// The files that the paths mean; directories are walked.
-fn files(args: &CheckArgs, streams: &mut Streams<'_>) -> io::Result<Option<Vec<Named>>> {
-    let mut files = Vec::new();
-    for path in &args.paths {
-        if path == "-" {
-            files.push(Named {
-                name: args.stdin_filename.clone(),
-                stdin: true,
-            });
-        } else if std::path::Path::new(path).is_dir() {
-            files.extend(walk(path));
-        } else {
-            files.push(Named {
-                name: path.clone(),
-                stdin: false,
-            });
-        }
-    }
-    if files.is_empty() {
-        writeln!(streams.err, "rrc: no recipes in {}", args.paths.join(", "))?;
-        writeln!(
-            streams.err,
-            "help: a recipe is a .yaml or .yml file with `steps` or `stages`"
-        )?;
-        return Ok(None);
-    }
-    Ok(Some(files))
-}
-
-/// Recipes below a directory, in the order of their paths. What is no recipe is passed over.
-fn walk(directory: &str) -> Vec<Named> {
-    let mut found: Vec<Named> = ignore::WalkBuilder::new(directory)
-        .hidden(false)
-        .filter_entry(|entry| entry.file_name() != ".git" && entry.file_name() != ".rrc")
-        .build()
-        .flatten()
-        .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()))
-        .filter(|entry| {
-            entry
-                .path()
-                .extension()
-                .is_some_and(|e| e == "yaml" || e == "yml")
-                && crate::disk::read(&entry.path().to_string_lossy())
-                    .is_ok_and(|bytes| looks_like_a_recipe(&bytes))
-        })
-        .map(|entry| Named {
-            name: entry.path().to_string_lossy().into_owned(),
-            stdin: false,
-        })
-        .collect();
-    found.sort_by(|a, b| a.name.cmp(&b.name));
-    found
-}
-
-/// A map with `steps` or `stages` at its top; enough to tell recipes from other YAML.
-fn looks_like_a_recipe(bytes: &[u8]) -> bool {
-    let mut lines = bytes.split(|byte| *byte == b'\n');
-    lines.any(|line| line.starts_with(b"steps:") || line.starts_with(b"stages:"))
-}
-
-/// A file after its fixes, if any were asked for.
-struct Fixed {
-    checked: Checked,
-    applied: usize,
-    diff: String,
-    /// What standard input became; a filter prints its text whether or not it changed it.
-    rewritten: Option<Vec<u8>>,
-}
-
-fn fixed(
-    file: &Named,
-    disk: &Disk,
-    args: &CheckArgs,
+/// Does something for every file, many at once; the results are in the order of the files.
+fn every<T: Send>(
+    files: &[Named],
     global: &Global,
-    sources: &mut Sources,
-) -> io::Result<Fixed> {
-    let options = global.options();
-    let most = match (args.unsafe_fixes, args.fix || args.diff) {
-        (true, _) => Applicability::Unsafe,
-        (false, true) => Applicability::Safe,
-        (false, false) => {
-            let checked = rrc_compiler::check(disk, &file.name, options, sources);
-            return Ok(Fixed {
-                checked,
-                applied: 0,
-                diff: String::new(),
-                rewritten: None,
-            });
-        }
-    };
-    let mut world = disk.clone();
-    let mut before: Option<String> = None;
-    let mut applied = 0;
-    for _ in 0..MOST_ROUNDS {
-        let mut scratch = Sources::default();
-        let mut checked = rrc_compiler::check(&world, &file.name, options, &mut scratch);
-        checked
-            .report
-            .findings
-            .retain(|finding| wanted(finding, args));
-        let changed = fix::apply(&scratch, &checked.report.findings, most);
-        let Some((source, text, count)) = changed.into_iter().next() else {
-            break;
-        };
-        before.get_or_insert_with(|| scratch.get(source).text.to_string());
-        applied += count;
-        // From here on, the file is what the fixes have made of it.
-        world.stdin = Some((file.name.clone(), text.into_bytes()));
+    what: impl Fn(&Named) -> Option<T> + Sync,
+) -> Vec<Option<T>> {
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
+    let workers = cores.min(files.len());
+    if workers < 2 {
+        return files.iter().map(what).collect();
     }
-    let after = world.stdin.as_ref().filter(|(name, _)| *name == file.name);
-    let diff = match (&before, after) {
-        (Some(before), Some((_, after))) => {
-            let after = String::from_utf8_lossy(after);
-            if !args.diff && !file.stdin {
-                replace_file(&file.name, after.as_bytes())?;
-            }
-            if args.diff {
-                fix::diff(before, &after, &file.name)
-            } else {
-                String::new()
+    /// What the main thread has.
+    const STACK: usize = 8 << 20;
+    let next = AtomicUsize::new(0);
+    let (done, results) = mpsc::channel();
+    let mut all: Vec<Option<T>> = files.iter().map(|_| None).collect();
+    std::thread::scope(|scope| {
+        let (next, what) = (&next, &what);
+        let mut started = 0;
+        for _ in 0..workers {
+            let done = done.clone();
+            let work = move || {
+                while let Some((index, file)) = next_of(files, next) {
+                    if done.send((index, what(file))).is_err() {
+                        return;
+                    }
+                }
+            };
+            let builder = std::thread::Builder::new().stack_size(STACK);
+            started += usize::from(builder.spawn_scoped(scope, work).is_ok());
+        }
+        drop(done);
+        if started == 0 {
+            while let Some((index, file)) = next_of(files, next) {
+                all[index] = what(file);
             }
         }
-        _ => String::new(),
-    };
-    // With --diff the findings are those of the file as it is.
-    let checked = match args.diff {
-        true => rrc_compiler::check(disk, &file.name, options, sources),
-        false => rrc_compiler::check(&world, &file.name, options, sources),
-    };
-    let filters = file.stdin && !args.diff;
-    Ok(Fixed {
-        checked,
-        applied,
-        diff,
-        rewritten: world.stdin.filter(|_| filters).map(|(_, text)| text),
-    })
+        let mut progress = Progress::new(files.len(), global);
+        loop {
+            match results.recv_timeout(Duration::from_millis(100)) {
+                Ok((index, result)) => {
+                    all[index] = result;
+                    progress.one_more();
+                }
+                Err(mpsc::RecvTimeoutError::Timeout) => progress.show(),
+                Err(mpsc::RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        progress.end();
+    });
+    all
 }
 
-/// The new text is complete before the old one is gone.
-fn replace_file(path: &str, bytes: &[u8]) -> io::Result<()> {
-    let path = std::fs::canonicalize(path)?;
-    let mut name = path.file_name().unwrap_or_default().to_os_string();
-    name.push(format!(".rrc-{}", std::process::id()));
-    let beside = path.with_file_name(name);
-    let written = std::fs::write(&beside, bytes)
-        .and_then(|()| std::fs::metadata(&path))
-        .and_then(|old| std::fs::set_permissions(&beside, old.permissions()))
-        .and_then(|()| std::fs::rename(&beside, &path));
-    if written.is_err() {
-        let _ = std::fs::remove_file(&beside);
-    }
-    written
+fn next_of<'f>(files: &'f [Named], next: &AtomicUsize) -> Option<(usize, &'f Named)> {
+    let index = next.fetch_add(1, Ordering::Relaxed);
+    files.get(index).map(|file| (index, file))
 }
 
-fn wanted(finding: &Diagnostic, args: &CheckArgs) -> bool {
-    let is = |text: &String| codes::find(text).is_some_and(|code| code == finding.code);
-    (args.select.is_empty() || args.select.iter().any(is)) && !args.ignore.iter().any(is)
+fn nothing(args: &CheckArgs, streams: &mut Streams<'_>) -> io::Result<u8> {
+    writeln!(streams.err, "rrc: no recipes in {}", args.paths.join(", "))?;
+    writeln!(
+        streams.err,
+        "help: a recipe is a .yaml or .yml file with `steps` or `stages`"
+    )?;
+    Ok(USAGE)
 }
 
-fn unknown_code(args: &CheckArgs, streams: &mut Streams<'_>) -> io::Result<Option<u8>> {
+/// Whether the arguments fit each other; what does not is said.
+fn makes_sense(args: &CheckArgs, streams: &mut Streams<'_>) -> io::Result<bool> {
     for text in args.select.iter().chain(&args.ignore) {
         if codes::find(text).is_none() {
             writeln!(streams.err, "rrc: there is no finding `{text}`")?;
@@ -240,90 +204,32 @@ fn unknown_code(args: &CheckArgs, streams: &mut Streams<'_>) -> io::Result<Optio
             if let Some(near) = nearest(text, known) {
                 writeln!(streams.err, "did you mean `{near}`?")?;
             }
-            return Ok(Some(USAGE));
+            return Ok(false);
         }
     }
-    Ok(None)
-}
-
-fn say_choice(
-    file: &str,
-    checked: &Checked,
-    sources: &Sources,
-    streams: &mut Streams<'_>,
-) -> io::Result<()> {
-    let Some(Choice { dialect, reason }) = &checked.choice else {
-        return Ok(());
-    };
-    let why = match reason {
-        Reason::Pinned => "as asked".to_string(),
-        Reason::Comment(_) => "as a comment in it says".to_string(),
-        Reason::Caller => "as its caller is".to_string(),
-        Reason::Directory => "from where it is kept".to_string(),
-        Reason::Default => "as nothing in it says otherwise".to_string(),
-        Reason::Evidence(span, what) => {
-            let line = sources.get(span.source).place(span.start).line;
-            format!("because of {what} in line {line}")
-        }
-    };
-    writeln!(streams.err, "{file}: read as {}, {why}", dialect.name)
-}
-
-/// Findings go to standard output, unless that is taken by a diff or by the fixed text.
-fn write_findings(
-    findings: &[Diagnostic],
-    sources: &Sources,
-    args: &CheckArgs,
-    global: &Global,
-    rewritten: bool,
-    streams: &mut Streams<'_>,
-) -> io::Result<()> {
-    let taken = args.diff || rewritten;
-    let to_terminal = match taken {
-        _ if args.output_file.is_some() => false,
-        true => io::stderr().is_terminal(),
-        false => io::stdout().is_terminal(),
-    };
-    let options = report::Options {
-        color: global.use_color(to_terminal),
-        notes: global.verbose,
-    };
-    let mut written = Vec::new();
-    if args.statistics {
-        statistics(findings, &mut written)?;
-    } else {
-        let format = match args.format {
-            Format::Human => report::Format::Human,
-            Format::Concise => report::Format::Concise,
-            Format::Json => report::Format::Json,
-            Format::Sarif => report::Format::Sarif,
-            Format::Github => report::Format::Github,
-        };
-        report::write(format, findings, sources, options, &mut written)?;
+    if args.watch && args.paths.iter().any(|path| path == "-") {
+        writeln!(streams.err, "rrc: standard input cannot be watched")?;
+        writeln!(streams.err, "help: name a file or a directory")?;
+        return Ok(false);
     }
-    match &args.output_file {
-        Some(path) => std::fs::write(path, &written).map_err(|error| {
-            io::Error::new(error.kind(), format!("{}: {error}", path.display()))
-        })?,
-        None if taken => streams.err.write_all(&written)?,
-        None => streams.out.write_all(&written)?,
+    if args.bounds && matches!(args.format, Format::Sarif | Format::Github) {
+        writeln!(streams.err, "rrc: this format has no place for bounds")?;
+        writeln!(
+            streams.err,
+            "help: use --bounds with --format human, concise or json"
+        )?;
+        return Ok(false);
     }
-    if args.format == Format::Human && !args.statistics && !global.quiet {
-        writeln!(streams.err, "{}", report::summary(findings, options))?;
+    if args.shellcheck && !shellcheck::is_installed() {
+        writeln!(
+            streams.err,
+            "rrc: --shellcheck: shellcheck is not installed"
+        )?;
+        writeln!(
+            streams.err,
+            "help: install it from your system's packages, or leave the option out"
+        )?;
+        return Ok(false);
     }
-    Ok(())
-}
-
-fn statistics(findings: &[Diagnostic], out: &mut dyn Write) -> io::Result<()> {
-    let mut counts: BTreeMap<&str, (usize, &str)> = BTreeMap::new();
-    for finding in findings {
-        counts
-            .entry(finding.code.code)
-            .or_insert((0, finding.code.name))
-            .0 += 1;
-    }
-    for (code, (count, name)) in counts {
-        writeln!(out, "{count:6}  {code}  {name}")?;
-    }
-    Ok(())
+    Ok(true)
 }

@@ -140,6 +140,15 @@ pub struct CheckArgs {
     /// Count findings by code instead of showing them
     #[arg(long)]
     pub statistics: bool,
+    /// Check again whenever a file changes, until interrupted
+    #[arg(long, conflicts_with = "output_file")]
+    pub watch: bool,
+    /// Show how much each recipe can do at most: steps, depth, processes, agent calls, time
+    #[arg(long)]
+    pub bounds: bool,
+    /// Ask shellcheck about commands, too
+    #[arg(long)]
+    pub shellcheck: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -178,9 +187,9 @@ pub struct RunArgs {
     /// What to print
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub output_format: RunFormat,
-    /// How many processes may run at once
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..))]
-    pub jobs: u32,
+    /// How many processes may run at once [default: 64]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub jobs: Option<u32>,
     /// Run only steps without tags or with one of these
     #[arg(long, value_name = "TAGS", value_delimiter = ',')]
     pub include_tags: Vec<String>,
@@ -276,6 +285,7 @@ impl Global {
             dialect: self.dialect(),
             raw: self.substitution == Some(Substitution::Raw),
             given: None,
+            timeout_ms: None,
         }
     }
 

@@ -1,27 +1,46 @@
-//! `rrc.toml`: found upward from the file being read, checked key by key.
+//! `rrc.toml`: found upward from the file being read, checked key by key, with the place of what is
+//! wrong.
+//!
+//! Says what a user has set and knows nothing of what it is good for.
+
+mod read;
 
 use crate::cli::Global;
-use rrc_compiler::diagnostic::nearest;
+use ignore::gitignore::Gitignore;
+use rrc_compiler::codes::Code;
+use rrc_compiler::dialect::Dialect;
 use rrc_runtime::agent::Agents;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use toml::{Table, Value};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What a configuration says, as far as this version uses it.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
+    /// The file it was read from.
+    pub path: Option<PathBuf>,
+    /// Where recipes are looked for, after those of the command line.
+    pub recipe_path: Vec<PathBuf>,
+    /// Which files are in which dialect; the first that matches counts.
+    pub dialects: Vec<(Gitignore, &'static Dialect)>,
+    pub check: Check,
+    pub run: Run,
     pub agents: Agents,
 }
 
-const TOP: &[&str] = &[
-    "recipe-path",
-    "agent-path",
-    "tool-path",
-    "dialect",
-    "check",
-    "run",
-    "agent",
-    "agents",
-];
+#[derive(Clone, Debug, Default)]
+pub struct Check {
+    pub select: Vec<&'static Code>,
+    pub ignore: Vec<&'static Code>,
+    pub deny_warnings: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Run {
+    pub jobs: Option<u32>,
+    /// Milliseconds for steps that say nothing.
+    pub default_timeout_ms: Option<u64>,
+}
 
 impl Config {
     /// The configuration for a file: the one that was named, or the nearest `rrc.toml` above it.
@@ -29,76 +48,88 @@ impl Config {
         let path = match (&global.config, global.isolated) {
             (Some(path), _) => Some(path.clone()),
             (None, true) => None,
-            (None, false) => above(file),
+            (None, false) => directory_of(file).and_then(|directory| above(&directory)),
         };
         match path {
-            Some(path) => Config::read(&path),
+            Some(path) => read::read(&path),
             None => Ok(Config::default()),
         }
     }
 
-    fn read(path: &Path) -> Result<Config, String> {
-        let here = |words: String| format!("{}: {words}", path.display());
-        let text = std::fs::read_to_string(path).map_err(|error| here(error.to_string()))?;
-        let table: Table = text
-            .parse()
-            .map_err(|error: toml::de::Error| here(error.to_string()))?;
-        Config::from(&table).map_err(here)
-    }
-
-    fn from(table: &Table) -> Result<Config, String> {
-        known(table, "rrc.toml", TOP)?;
-        let mut agents = Agents::default();
-        if let Some(agent) = section(table, "agent")? {
-            agents.command = command(agent, "[agent]")?;
+    /// The dialect that the configuration pins a file to.
+    pub fn dialect(&self, file: &str) -> Option<&'static Dialect> {
+        if self.dialects.is_empty() {
+            return None;
         }
-        if let Some(named) = section(table, "agents")? {
-            for (name, value) in named {
-                let what = format!("[agents.{name:?}]");
-                let own = value
-                    .as_table()
-                    .ok_or_else(|| format!("{what} must be a table"))?;
-                agents
-                    .by_name
-                    .extend(command(own, &what)?.map(|words| (name.clone(), words)));
-            }
-        }
-        Ok(Config { agents })
+        let path = std::path::absolute(file).ok()?;
+        let within = |globs: &Gitignore| path.starts_with(globs.path());
+        let found = self.dialects.iter().find(|(globs, _)| {
+            within(globs) && globs.matched_path_or_any_parents(&path, false).is_ignore()
+        });
+        found.map(|(_, dialect)| *dialect)
     }
 }
 
-fn above(file: &str) -> Option<PathBuf> {
+/// The configurations of many files, each read once.
+pub struct Configs<'a> {
+    global: &'a Global,
+    known: Mutex<HashMap<PathBuf, Arc<Config>>>,
+}
+
+impl<'a> Configs<'a> {
+    pub fn new(global: &'a Global) -> Configs<'a> {
+        Configs {
+            global,
+            known: Mutex::default(),
+        }
+    }
+
+    /// The configuration for a file.
+    pub fn of(&self, file: &str) -> Result<Arc<Config>, String> {
+        let fixed = self.global.config.is_some() || self.global.isolated;
+        let directory = match fixed {
+            true => PathBuf::new(),
+            false => directory_of(file).unwrap_or_default(),
+        };
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(config) = known.get(&directory) {
+            return Ok(Arc::clone(config));
+        }
+        let path = match fixed {
+            true => None,
+            false => above(&directory),
+        };
+        // Directories that share a file share what was read from it.
+        let shared = known
+            .values()
+            .find(|config| !fixed && config.path == path)
+            .map(Arc::clone);
+        let config = match shared {
+            Some(config) => config,
+            None => Arc::new(Config::find(file, self.global)?),
+        };
+        known.insert(directory, Arc::clone(&config));
+        Ok(config)
+    }
+
+    /// The files that configurations were read from.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut files: Vec<PathBuf> = known.values().filter_map(|c| c.path.clone()).collect();
+        files.sort();
+        files.dedup();
+        files
+    }
+}
+
+fn directory_of(file: &str) -> Option<PathBuf> {
     let path = std::path::absolute(file).ok()?;
-    let mut directories = path.ancestors().skip(1);
-    directories.find_map(|directory| {
+    path.parent().map(Path::to_path_buf)
+}
+
+fn above(directory: &Path) -> Option<PathBuf> {
+    directory.ancestors().find_map(|directory| {
         let path = directory.join("rrc.toml");
         path.is_file().then_some(path)
     })
-}
-
-fn section<'a>(table: &'a Table, name: &str) -> Result<Option<&'a Table>, String> {
-    match table.get(name) {
-        None => Ok(None),
-        Some(Value::Table(section)) => Ok(Some(section)),
-        Some(_) => Err(format!("`{name}` must be a table")),
-    }
-}
-
-fn command(table: &Table, what: &str) -> Result<Option<String>, String> {
-    known(table, what, &["command"])?;
-    match table.get("command") {
-        None => Ok(None),
-        Some(Value::String(words)) => Ok(Some(words.clone())),
-        Some(_) => Err(format!("`command` in {what} must be text")),
-    }
-}
-
-fn known(table: &Table, what: &str, names: &[&str]) -> Result<(), String> {
-    let unknown = |name: &&String| !names.contains(&name.as_str());
-    if let Some(name) = table.keys().find(unknown) {
-        let near = nearest(name, names.iter().copied());
-        let hint = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-        return Err(format!("{what} has no `{name}`{hint}"));
-    }
-    Ok(())
 }

@@ -1,16 +1,20 @@
 //! The compiler's world, on disk.
 
 use crate::cli::Global;
+use crate::config::Config;
 use rrc_compiler::doc::MAX_BYTES;
 use rrc_compiler::world::{ReadError, World, candidates};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-/// Files by their paths, and one text that was read from standard input.
+/// Files by their paths, and one text that is held under its name: standard input, or a file that
+/// was read already or is about to be rewritten.
 #[derive(Clone)]
 pub struct Disk {
-    pub stdin: Option<(String, Vec<u8>)>,
+    pub held: Option<(String, Vec<u8>)>,
+    config: Arc<Config>,
     /// Where recipes are looked for, in order.
     recipe_dirs: Vec<PathBuf>,
     /// Where steps run.
@@ -18,25 +22,19 @@ pub struct Disk {
 }
 
 impl Disk {
-    pub fn new(global: &Global) -> Disk {
+    pub fn new(global: &Global, config: &Arc<Config>) -> Disk {
+        let configured = config.recipe_path.iter().cloned();
         Disk {
-            stdin: None,
-            recipe_dirs: global.recipe_dirs.clone(),
+            held: None,
+            config: Arc::clone(config),
+            recipe_dirs: global
+                .recipe_dirs
+                .iter()
+                .cloned()
+                .chain(configured)
+                .collect(),
             working_dir: global.working_dir.clone().unwrap_or_default(),
         }
-    }
-
-    /// Reads standard input, to be found under this name.
-    pub fn with_stdin(name: &str, global: &Global) -> io::Result<Disk> {
-        let mut bytes = Vec::new();
-        io::stdin()
-            .lock()
-            .take(MAX_BYTES as u64 + 1)
-            .read_to_end(&mut bytes)?;
-        Ok(Disk {
-            stdin: Some((name.to_string(), bytes)),
-            ..Disk::new(global)
-        })
     }
 
     /// Where a recipe may be that `from` names: its own directory, those that were asked for, and
@@ -94,7 +92,7 @@ impl Disk {
 
 impl World for Disk {
     fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {
-        if let Some((name, bytes)) = &self.stdin
+        if let Some((name, bytes)) = &self.held
             && name == path
         {
             return Ok(bytes.clone());
@@ -110,6 +108,18 @@ impl World for Disk {
             .find(|path| path.is_file())
             .map(|path| path.to_string_lossy().into_owned())
     }
+
+    fn dialect(&self, path: &str) -> Option<&str> {
+        self.config.dialect(path).map(|dialect| dialect.name)
+    }
+}
+
+/// Standard input, as far as it is read.
+pub fn read_stdin() -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let most = MAX_BYTES as u64 + 1;
+    io::stdin().lock().take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// A file, if it is one and not larger than any recipe that is read.

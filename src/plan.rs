@@ -1,6 +1,7 @@
 //! From a path to a plan that may run: a recipe is compiled, a plan is decoded; both are verified.
 
 use crate::cli::Global;
+use crate::config::Config;
 use crate::disk::{Disk, read_at_most};
 use crate::{NO_RECIPE, Streams, USAGE};
 use rrc_compiler::codes;
@@ -8,13 +9,14 @@ use rrc_compiler::diagnostic::{Diagnostic, Report};
 use rrc_compiler::ir::Program;
 use rrc_compiler::source::{Source, Sources, Span};
 use rrc_compiler::world::ReadError;
-use rrc_compiler::{Options, report};
+use rrc_compiler::{Options, report, suppress};
 use rrc_vm::codec::{self, DecodeFailure};
 use rrc_vm::plan::Plan;
 use rrc_vm::value::Map;
 use rrc_vm::verify::{Verified, verify};
 use std::io::{self, IsTerminal};
 use std::path::Path;
+use std::sync::Arc;
 
 /// A plan, or the exit code of why there is none, which has been said.
 pub type Found<T> = Result<T, u8>;
@@ -44,6 +46,7 @@ pub struct Compiled {
 pub fn compile(
     path: &str,
     given: Option<&Map>,
+    config: &Arc<Config>,
     global: &Global,
     streams: &mut Streams<'_>,
 ) -> io::Result<Found<Compiled>> {
@@ -55,11 +58,15 @@ pub fn compile(
     let mut sources = Sources::default();
     let options = Options {
         given,
+        timeout_ms: config.run.default_timeout_ms,
         ..global.options()
     };
-    let checked = rrc_compiler::check(&Disk::new(global), path, options, &mut sources);
-    show(&checked.report, &sources, global, streams)?;
-    if checked.readable && !checked.report.has_errors() && checked.program.units.is_empty() {
+    let checked = rrc_compiler::check(&Disk::new(global, config), path, options, &mut sources);
+    let standing = checked.silenced.iter().filter(|f| suppress::stands(f));
+    let mut shown = checked.report.clone();
+    shown.findings.extend(standing.cloned());
+    show(&shown, &sources, global, streams)?;
+    if checked.readable && !shown.has_errors() && checked.program.units.is_empty() {
         writeln!(
             streams.err,
             "rrc: `{path}` is no recipe: templates and tools do not run yet"
@@ -74,6 +81,21 @@ pub fn compile(
         None if missing => Err(NO_RECIPE),
         None => Err(USAGE),
     })
+}
+
+/// The configuration for a file; what is wrong with it is said.
+pub fn configuration(
+    path: &str,
+    global: &Global,
+    streams: &mut Streams<'_>,
+) -> io::Result<Found<Arc<Config>>> {
+    match Config::find(path, global) {
+        Ok(config) => Ok(Ok(Arc::new(config))),
+        Err(words) => {
+            writeln!(streams.err, "rrc: {words}")?;
+            Ok(Err(USAGE))
+        }
+    }
 }
 
 /// Shows findings as `check` does, on standard error.

@@ -17,18 +17,27 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
+/// Processes at once, when nobody says otherwise.
+const MOST_PROCESSES: u32 = 64;
+
 pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Result<u8> {
     let mut given = Map::default();
     if !values::put_over(&mut given, args.vars.as_deref(), &args.set, streams)? {
         return Ok(USAGE);
     }
+    let config = match plan::configuration(&args.file, global, streams)? {
+        Ok(config) => config,
+        Err(code) => return Ok(code),
+    };
     let mut understood = None;
     let compiled = match plan::is_plan(&args.file) {
         true => plan::read(&args.file, global, streams)?,
-        false => plan::compile(&args.file, Some(&given), global, streams)?.map(|compiled| {
-            understood = Some((compiled.program, compiled.sources));
-            compiled.plan
-        }),
+        false => {
+            plan::compile(&args.file, Some(&given), &config, global, streams)?.map(|compiled| {
+                understood = Some((compiled.program, compiled.sources));
+                compiled.plan
+            })
+        }
     };
     let verified = match compiled {
         Ok(compiled) => plan::admit(&args.file, compiled, global, streams)?,
@@ -51,13 +60,6 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
     if args.explain || args.dry_run {
         return show_plan(&understood, &variables, args, streams);
     }
-    let config = match Config::find(&args.file, global) {
-        Ok(config) => config,
-        Err(words) => {
-            writeln!(streams.err, "rrc: {words}")?;
-            return Ok(USAGE);
-        }
-    };
     if !agents_are_known(verified.plan(), &config, &args.file, streams)? {
         return Ok(USAGE);
     }
@@ -71,7 +73,7 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
     let settings = Settings {
         run_id: clock.run_id(),
         directory,
-        jobs: args.jobs as usize,
+        jobs: args.jobs.or(config.run.jobs).unwrap_or(MOST_PROCESSES) as usize,
         timeout,
         approve: args.approve.clone(),
         deny: args.deny.clone(),

@@ -329,7 +329,9 @@ const CRATES: [(&str, &[&[&str]]); 4] = [
             &["expr", "shell"],
             &["ir"],
             &["dialect"],
-            &["load", "link", "resolve", "infer", "bounds"],
+            &[
+                "suppress", "load", "link", "resolve", "infer", "bounds", "scripts",
+            ],
             &["lint"],
             &["emit"],
             &["ide", "sketch"],

@@ -1,7 +1,9 @@
-//! What a program must do at least, against what its limits allow.
+//! What a program must do at least, against what its limits allow; see [`worst`] for the most.
 //!
 //! Only what certainly happens counts: a step with a condition may not run, and after a step that
 //! may end the recipe early nothing is certain. So a finding here is a run that cannot succeed.
+
+pub mod worst;
 
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Report};

@@ -61,6 +61,8 @@ codes! {
     AMBIGUOUS_SCALAR "RRC0012" "ambiguous-scalar" Warning "a plain scalar means different things to YAML 1.1 and YAML 1.2";
     UNQUOTED_HOLE "RRC0013" "unquoted-hole" Error "an unquoted `{{x}}` reads as a YAML map";
     DIALECT_CONFLICT "RRC0014" "dialect-conflict" Error "a recipe shows signs of both dialects";
+    UNUSED_IGNORE "RRC0015" "unused-ignore" Warning "a comment ignores findings that are not there";
+    BAD_IGNORE "RRC0016" "bad-ignore" Warning "a comment that ignores findings cannot be understood";
 
     WRONG_TYPE "RRC0101" "wrong-type" Error "a field holds a value of the wrong type";
     UNKNOWN_FIELD "RRC0102" "unknown-field" Error "a field that nothing knows";
@@ -87,6 +89,7 @@ codes! {
     VALUE_IN_PROGRAM_TEXT "RRC0501" "value-in-program-text" Warning "a value becomes part of another program's text";
     VALUE_AS_COMMAND "RRC0502" "value-as-command" Warning "a value is used as the name of a command";
     RAW_VALUE "RRC0503" "raw-value" Warning "a value from outside is pasted into shell text";
+    SHELLCHECK "RRC0590" "shellcheck" Warning "shellcheck finds something in shell text";
 
     TOO_MANY_STEPS "RRC0601" "too-many-steps" Error "a recipe has more steps than rrc accepts";
     STEP_LIMIT "RRC0602" "step-limit" Error "a recipe must run more steps than its own limit allows";

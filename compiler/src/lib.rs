@@ -22,6 +22,8 @@ pub mod dialect;
 pub mod bounds;
 pub mod load;
 pub mod resolve;
+pub mod scripts;
+pub mod suppress;
 
 pub mod lint;
 
@@ -30,12 +32,13 @@ pub mod sketch;
 
 pub mod report;
 
-use diagnostic::Report;
+use diagnostic::{Diagnostic, Report};
 use dialect::Dialect;
 use dialect::choose::Choice;
 use ir::Program;
 use rrc_vm::plan::Plan;
 use source::{Source, Sources};
+use suppress::Ignore;
 use world::World;
 
 pub use load::Options;
@@ -45,6 +48,9 @@ pub use load::Options;
 pub struct Checked {
     pub program: Program,
     pub report: Report,
+    /// What comments in the files silence.
+    pub silenced: Vec<Diagnostic>,
+    ignores: Vec<Ignore>,
     pub choice: Option<Choice>,
     /// Whether the file itself could be read: if not, the report says why.
     pub readable: bool,
@@ -58,16 +64,31 @@ pub fn check(
     sources: &mut Sources,
 ) -> Checked {
     let mut report = Report::default();
-    let loaded = load::load(world, main, options, sources, &mut report);
+    let mut loaded = load::load(world, main, options, sources, &mut report);
     resolve::resolve(&loaded.program, &mut report);
     bounds::bounds(&loaded.program, &mut report);
     lint::lint(&loaded.program, &mut report);
     report.settle();
+    let judged = loaded.program.units.first().map(|unit| unit.source);
+    let silenced = suppress::suppress(&mut loaded.ignores, judged, &mut report);
+    report.settle();
     Checked {
         program: loaded.program,
         report,
+        silenced,
+        ignores: loaded.ignores,
         choice: loaded.choice,
         readable: loaded.readable,
+    }
+}
+
+impl Checked {
+    /// Adds what another tool has found, as far as no comment silences it.
+    pub fn add(&mut self, findings: Vec<Diagnostic>) {
+        self.report.findings.extend(findings);
+        let silenced = suppress::silence(&mut self.ignores, &mut self.report);
+        self.silenced.extend(silenced);
+        self.report.settle();
     }
 }
 
@@ -77,7 +98,8 @@ pub fn build(
     sources: &Sources,
     hash: impl Fn(&str) -> [u8; 32],
 ) -> Option<Plan> {
-    if checked.report.has_errors() || checked.program.units.is_empty() {
+    let wrong = checked.report.has_errors() || checked.silenced.iter().any(suppress::stands);
+    if wrong || checked.program.units.is_empty() {
         return None;
     }
     Some(emit::emit(&checked.program, &emit::origins(sources, hash)))

@@ -5,11 +5,12 @@
 
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Report};
-use crate::dialect::choose::{Choice, choose};
+use crate::dialect::choose::{Choice, Pins, choose};
 use crate::dialect::{self, Dialect, Lowered, Parent};
 use crate::doc::{self, json, yaml};
 use crate::ir::{ExprKind, Part, Program, Script, Text, Unit, visit};
 use crate::source::{Source, SourceId, Sources, Span};
+use crate::suppress::{self, Ignore};
 use crate::world::{ReadError, World};
 use bumpalo::Bump;
 use rrc_vm::text::render;
@@ -25,6 +26,8 @@ pub struct Options<'a> {
     pub raw: bool,
     /// Variables that are given from outside, as far as they are known already.
     pub given: Option<&'a Map>,
+    /// Milliseconds for steps that say nothing, instead of what their dialect gives them.
+    pub timeout_ms: Option<u64>,
 }
 
 /// A program, and what is worth knowing about how it was read.
@@ -35,6 +38,8 @@ pub struct Loaded {
     pub choice: Option<Choice>,
     /// Whether the main file could be read at all.
     pub readable: bool,
+    /// The comments that silence findings, in all files.
+    pub ignores: Vec<Ignore>,
 }
 
 pub fn load(
@@ -51,6 +56,7 @@ pub fn load(
         report,
         units: Vec::new(),
         known: FxHashMap::default(),
+        ignores: Vec::new(),
     };
     let read = loader.file(main, None, &mut vec![main.to_string()]);
     let readable = read.readable;
@@ -70,6 +76,7 @@ pub fn load(
         program: Program { units },
         choice,
         readable,
+        ignores: loader.ignores,
     }
 }
 
@@ -95,6 +102,7 @@ struct Loader<'a> {
     units: Vec<Read>,
     /// Files that were read, and the unit each became.
     known: FxHashMap<String, Option<usize>>,
+    ignores: Vec<Ignore>,
 }
 
 impl Loader<'_> {
@@ -137,7 +145,11 @@ impl Loader<'_> {
         let is_json = path.ends_with(".json");
         let read = if is_json { json::read } else { yaml::read };
         let said = self.report.findings.len();
-        let Some(root) = read(&arena, source, &text, self.report) else {
+        let root = read(&arena, source, &text, self.report);
+        if !is_json {
+            self.ignores.extend(suppress::comments(source, &text, root));
+        }
+        let Some(root) = root else {
             return file;
         };
         let broken = self.report.findings[said..]
@@ -150,11 +162,15 @@ impl Loader<'_> {
             self.report.add(no_recipe(source, what));
             return file;
         }
-        let pinned = self.options.dialect;
-        let choice = choose(pinned, caller, path, source, &text, root, self.report);
+        let pins = Pins {
+            always: self.options.dialect,
+            configured: self.world.dialect(path).and_then(dialect::find),
+        };
+        let choice = choose(pins, caller, path, source, &text, root, self.report);
         let how = dialect::Options {
             deliberate: choice.is_deliberate(),
             raw: self.options.raw,
+            timeout_ms: self.options.timeout_ms,
         };
         let said = self.report.findings.len();
         let lowered = dialect::lower(root, source, choice.dialect, how, self.report);

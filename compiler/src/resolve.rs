@@ -6,7 +6,7 @@
 
 use crate::codes;
 use crate::codes::Severity;
-use crate::diagnostic::{Diagnostic, Fix, Report, nearest};
+use crate::diagnostic::{Applicability, Diagnostic, Fix, Report, nearest};
 use crate::ir::visit;
 use crate::ir::{
     Action, Bind, Call, Expr, ExprKind, HOOK_NAMES, Literal, Missing, Node, Program, Step, Unit,
@@ -18,9 +18,20 @@ use rustc_hash::{FxHashMap, FxHashSet};
 const LOOP_NAMES: [&str; 2] = ["_loop_index", "_loop_iteration"];
 
 pub fn resolve(program: &Program, report: &mut Report) {
+    let (sure, known) = (!report.has_errors(), report.findings.len());
     let links = Links::new(program);
     for (number, unit) in program.units.iter().enumerate() {
         Scope::new(program, &links, number).unit(unit, report);
+    }
+    // A name may be missing only because of a mistake that was found before, such as a loop that
+    // is misspelt; what is near it is a guess, then.
+    for finding in &mut report.findings[known..] {
+        match &mut finding.fix {
+            Some(fix) if !sure && fix.applicability == Applicability::Safe => {
+                fix.applicability = Applicability::Unsafe;
+            }
+            _ => {}
+        }
     }
 }
 

@@ -175,6 +175,16 @@ impl Sources {
         self.get(span.source).text.get(span.range()).unwrap_or("")
     }
 
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Gives up the sources, in the order they were read.
+    pub fn into_all(self) -> Vec<Source> {
+        self.all
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = (SourceId, &Source)> {
         self.all
             .iter()

@@ -21,6 +21,12 @@ pub trait World {
 
     /// Where the recipe is that the file `from` calls or extends by this name.
     fn find_recipe(&self, name: &str, from: &str) -> Option<String>;
+
+    /// The name of the dialect that a file is in because its user has said so, elsewhere than in
+    /// the file itself.
+    fn dialect(&self, _path: &str) -> Option<&str> {
+        None
+    }
 }
 
 /// A world of texts that are given by name, for tests and for standard input.

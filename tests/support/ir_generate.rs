@@ -125,8 +125,45 @@ impl Generator {
             limits,
             exports: self.exports(),
             hooks,
-            steps: (0..count).map(|_| self.step(3, None)).collect(),
+            steps: match self.random.once_in(25) {
+                true => {
+                    let height = 4 + self.random.below(24);
+                    vec![self.tower(height)]
+                }
+                false => (0..count).map(|_| self.step(3, None)).collect(),
+            },
         }
+    }
+
+    /// Loops in loops in loops: more than one function has room for.
+    fn tower(&mut self, height: usize) -> Step {
+        let mut step = self.step(1, None);
+        for _ in 0..height {
+            let mut around = self.step(1, None);
+            around.guard = None;
+            // The body of a loop goes by the name of its loop.
+            match self.random.below(3) {
+                0 => around.node = Node::Seq(vec![step]),
+                1 => {
+                    let mut body = self.repeat(1, &around.id);
+                    body.body.guard = None;
+                    body.limit = 1;
+                    body.body.node = Node::Seq(vec![step]);
+                    around.node = Node::While(Box::new(body));
+                }
+                _ => {
+                    let mut each = self.each(1, &around.id);
+                    each.over = Literal::List(vec![self.literal(1)]).expr(span());
+                    each.width = None;
+                    each.limit = 1;
+                    each.body.guard = None;
+                    each.body.node = Node::Seq(vec![step]);
+                    around.node = Node::Each(Box::new(each));
+                }
+            }
+            step = around;
+        }
+        step
     }
 
     fn exports(&mut self) -> Exports {
@@ -172,7 +209,10 @@ impl Generator {
     }
 
     fn missing(&mut self) -> Missing {
-        self.one_of(&[Missing::Fail, Missing::Null, Missing::Null, Missing::Null])
+        match self.random.once_in(12) {
+            true => Missing::Fail,
+            false => Missing::Null,
+        }
     }
 
     fn truth(&mut self) -> Truth {

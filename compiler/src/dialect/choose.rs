@@ -1,7 +1,7 @@
 //! Which dialect a recipe is written in.
 //!
-//! First that applies: what the caller pins, a comment in the file, evidence in the file, the
-//! default. How a condition is written outweighs all other evidence. Evidence for both without a
+//! First that applies: what the caller pins, a comment in the file, the configuration, evidence in
+//! the file, the default. How a condition is written outweighs all other evidence. Evidence for both without a
 //! pin is a finding that shows one place of each.
 
 use super::{ALL, Dialect, amplifier::AMPLIFIER, amplihack::AMPLIHACK, find};
@@ -24,6 +24,8 @@ pub enum Reason {
     Pinned,
     /// A comment in the file says so.
     Comment(Span),
+    /// The configuration says so.
+    Configured,
     /// Something in the file is written only in this dialect.
     Evidence(Span, &'static str),
     /// Its caller is written in it.
@@ -35,9 +37,9 @@ pub enum Reason {
 }
 
 impl Choice {
-    /// Whether anybody meant the file to be read this way.
+    /// Whether anybody meant the file to be read this way: who calls it is not its doing.
     pub fn is_deliberate(&self) -> bool {
-        self.reason != Reason::Default
+        !matches!(self.reason, Reason::Default | Reason::Caller)
     }
 }
 
@@ -71,8 +73,17 @@ struct Sign {
     strong: bool,
 }
 
+/// What is said about a file from outside of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Pins {
+    /// Whatever the file says.
+    pub always: Option<&'static Dialect>,
+    /// Unless the file says something else.
+    pub configured: Option<&'static Dialect>,
+}
+
 pub fn choose(
-    pinned: Option<&'static Dialect>,
+    pins: Pins,
     caller: Option<&'static Dialect>,
     path: &str,
     source: SourceId,
@@ -80,7 +91,7 @@ pub fn choose(
     root: Node<'_>,
     report: &mut Report,
 ) -> Choice {
-    if let Some(dialect) = pinned {
+    if let Some(dialect) = pins.always {
         return Choice {
             dialect,
             reason: Reason::Pinned,
@@ -88,6 +99,12 @@ pub fn choose(
     }
     if let Some(choice) = comment(source, text, report) {
         return choice;
+    }
+    if let Some(dialect) = pins.configured {
+        return Choice {
+            dialect,
+            reason: Reason::Configured,
+        };
     }
     let mut signs = Vec::new();
     collect(root, &mut signs);

@@ -30,6 +30,8 @@ pub struct Options {
     pub deliberate: bool,
     /// Paste values into shell text whatever the recipe says.
     pub raw: bool,
+    /// Milliseconds for steps that say nothing, instead of what the dialect gives them.
+    pub timeout_ms: Option<u64>,
 }
 
 pub fn lower(
@@ -47,6 +49,7 @@ pub fn lower(
         dialect,
         report,
         raw: options.raw,
+        timeout_ms: options.timeout_ms,
         facts: Vec::new(),
         given: Vec::new(),
         pasted: Vec::new(),
@@ -116,6 +119,7 @@ pub fn lower_expression(
         dialect,
         report,
         raw: false,
+        timeout_ms: None,
         facts: Vec::new(),
         given: Vec::new(),
         pasted: Vec::new(),

@@ -493,10 +493,11 @@ impl Lower<'_> {
     }
 
     fn deadline(&mut self, fields: &Fields<'_>, kind: Option<&str>) -> Option<Expr> {
-        let default = match kind {
+        let own = match kind {
             Some("bash") => self.dialect.bash_timeout_ms,
             _ => self.dialect.other_timeout_ms,
         };
+        let default = self.timeout_ms.or(own);
         let Some(node) = fields.node("timeout") else {
             let ms = i64::try_from(default?).unwrap_or(i64::MAX);
             return Some(Literal::Int(ms).expr(fields.head()));

@@ -23,6 +23,8 @@ pub struct Lower<'r> {
     pub report: &'r mut Report,
     /// Paste values into shell text, as one runner does.
     pub raw: bool,
+    /// Milliseconds for steps that say nothing.
+    pub timeout_ms: Option<u64>,
     /// What names mean that stand for facts about the recipe.
     pub facts: Vec<(&'static str, Literal)>,
     /// What the recipe reads that only the runner can give.

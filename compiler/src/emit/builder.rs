@@ -229,6 +229,12 @@ impl Writer {
         }
     }
 
+    /// Whether so many locals are in use that a step had better have a function of its own: an
+    /// instruction names a local by one byte.
+    pub fn is_crowded(&self) -> bool {
+        self.in_use.iter().filter(|used| **used).count() > 128
+    }
+
     pub fn free(&mut self, local: u8) {
         self.in_use[local as usize] = false;
     }

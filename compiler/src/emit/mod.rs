@@ -4,6 +4,7 @@
 //! every policy stands in the IR and becomes the instruction of the same name.
 
 mod action;
+mod bind;
 mod builder;
 mod expr;
 mod loops;

@@ -5,10 +5,11 @@
 
 use super::Emitter;
 use super::action::Moment;
+use super::bind::may_say;
 use super::builder::{Label, Writer};
-use super::expr::{self, SCOPE, truth_of};
-use crate::ir::{Attempts, Growth, Guard, Literal, Node, OnFailure, Read, Step, Store};
-use rrc_vm::isa::{Builtin, Instr, Status};
+use super::expr::{self, DEPTH, SCOPE, truth_of};
+use crate::ir::{Attempts, Growth, Guard, Literal, Node, OnFailure, Step, Store};
+use rrc_vm::isa::{Builtin, Instr, Kind, Status};
 use rrc_vm::plan::{HostCall, HostKind};
 
 /// Where control goes when a list of steps does not come to its end. Both labels stand at the
@@ -43,11 +44,11 @@ impl Taken {
 
 /// What the ways out of a try need to know.
 #[derive(Clone, Copy)]
-struct Try {
+pub struct Try {
     /// The local that counts the tries, and how many there may be; none if there is one only.
-    again: Option<(u8, u32)>,
+    pub again: Option<(u8, u32)>,
     /// The local for a reply that came, but did not hold what the step is for.
-    said: Option<u8>,
+    pub said: Option<u8>,
 }
 
 /// How the record of a step is opened.
@@ -110,6 +111,9 @@ impl Emitter<'_> {
         exits: Exits,
         stop: Option<Label>,
     ) {
+        if w.is_crowded() {
+            return self.step_apart(w, step, opening, value, exits);
+        }
         let number = match opening {
             Opening::Step => self.tables.step(&step.id, step.kind, step.span),
             Opening::Iteration { step, .. } => step,
@@ -193,6 +197,76 @@ impl Emitter<'_> {
         w.free(failure);
     }
 
+    /// The step as a function that is called, for want of locals. It takes the variables, the
+    /// depth, what was given so far and the number of the iteration; it returns how it ended, the
+    /// variables and what is given now.
+    fn step_apart(
+        &mut self,
+        w: &mut Writer,
+        step: &Step,
+        opening: Opening,
+        value: Option<Taken>,
+        exits: Exits,
+    ) {
+        const PARAMS: [Kind; 5] = [Kind::Map, Kind::Int, Kind::Data, Kind::Data, Kind::Int];
+        const RESULTS: [Kind; 4] = [Kind::Any, Kind::Map, Kind::Data, Kind::Data];
+        const TAKEN: Taken = Taken {
+            value: 2,
+            collected: Some(3),
+        };
+        let name = self.tables.text(&step.id);
+        let function = self.code.declare(name, &PARAMS, &RESULTS);
+        let mut inner = Writer::new(PARAMS.len() as u8);
+        let (failed, ended) = (inner.label(), inner.label());
+        let inner_opening = match opening {
+            Opening::Step => Opening::Step,
+            Opening::Iteration { step, .. } => Opening::Iteration { number: 4, step },
+        };
+        let inner_exits = Exits { failed, ended };
+        let taken = value.map(|_| TAKEN);
+        self.step(&mut inner, step, inner_opening, taken, inner_exits);
+        let leave = |w: &mut Writer| {
+            w.push(Instr::Take { local: SCOPE });
+            w.push(Instr::Load { local: 2 });
+            w.push(Instr::Load { local: 3 });
+            w.push(Instr::Return {});
+        };
+        inner.push(Instr::False {});
+        leave(&mut inner);
+        inner.bind(ended);
+        inner.push(Instr::True {});
+        leave(&mut inner);
+        inner.bind(failed);
+        leave(&mut inner);
+        self.finished.push((function, inner));
+
+        let given = [
+            value.map(|taken| taken.value),
+            value.and_then(|taken| taken.collected),
+        ];
+        w.push(Instr::Take { local: SCOPE });
+        w.push(Instr::Load { local: DEPTH });
+        for local in given {
+            w.push(local.map_or(Instr::Null {}, |local| Instr::Load { local }));
+        }
+        w.push(match opening {
+            Opening::Step => Instr::Int { value: 0 },
+            Opening::Iteration { number, .. } => Instr::Load { local: number },
+        });
+        w.push(Instr::Call { function });
+        for local in given.into_iter().rev() {
+            w.push(local.map_or(Instr::Pop {}, |local| Instr::Store { local }));
+        }
+        w.push(Instr::Store { local: SCOPE });
+        w.push(Instr::JumpFailed {
+            to: w.to(exits.failed),
+        });
+        w.push(Instr::TruthEmptiness {});
+        w.push(Instr::JumpIf {
+            to: w.to(exits.ended),
+        });
+    }
+
     fn open(&mut self, w: &mut Writer, opening: Opening, number: u32) {
         match opening {
             Opening::Step => w.push(Instr::StepBegin { step: number }),
@@ -263,80 +337,6 @@ impl Emitter<'_> {
                 w.push(Instr::Jump { to: w.to(next) });
             }
         }
-    }
-
-    /// What a failed step binds all the same: its exit code, what it wrote to stderr and, where
-    /// the recipe's rules say so, its output. Stack: the failure, before and after.
-    fn bind_failed(&mut self, w: &mut Writer, step: &Step, value: Option<Taken>, said: Option<u8>) {
-        if !matches!(step.node, Node::Act(_)) {
-            // Whatever the steps in it gave, together they failed.
-            if let Some(value) = value {
-                w.push(Instr::Null {});
-                value.store(w);
-            }
-            return;
-        }
-        if !binds_failed(step, value) {
-            return;
-        }
-        let failure = w.local();
-        w.push(Instr::Store { local: failure });
-        for bind in &step.bind {
-            if bind.read == Read::Value && !keeps_output(step) {
-                continue;
-            }
-            let none = w.label();
-            self.known(w, failure, said, field_of(bind.read), none);
-            if bind.read == Read::Value {
-                kept_form(w, step.store, none);
-            }
-            w.push(Instr::SetVar {
-                scope: SCOPE,
-                name: self.tables.text(&bind.name),
-            });
-            w.bind(none);
-        }
-        if keeps_output(step) && takes_value(step, value) {
-            let (none, held) = (w.label(), w.local());
-            self.known(w, failure, said, field_of(Read::Value), none);
-            kept_form(w, step.store, none);
-            w.push(Instr::Store { local: held });
-            if let Some(Taken { value, .. }) = value {
-                w.push(Instr::Load { local: held });
-                w.push(Instr::Store { local: value });
-            }
-            w.push(Instr::Take { local: held });
-            w.push(Instr::StepOutput {});
-            w.bind(none);
-            w.free(held);
-        }
-        w.push(Instr::Take { local: failure });
-        w.free(failure);
-    }
-
-    /// Pushes what a failure knows of a field, or else what was said before it. A failure before
-    /// the process ran knows nothing: to `none`, with nothing pushed.
-    fn known(&mut self, w: &mut Writer, failure: u8, said: Option<u8>, field: &str, none: Label) {
-        let known = w.label();
-        let name = self.tables.text(field);
-        w.push(Instr::Load { local: failure });
-        w.push(Instr::FailureMap {});
-        for source in [None, said] {
-            if let Some(said) = source {
-                w.push(Instr::Load { local: said });
-            }
-            let unknown = w.label();
-            w.push(Instr::FieldOrFail { name });
-            w.push(Instr::JumpFailed { to: w.to(unknown) });
-            w.push(Instr::Jump { to: w.to(known) });
-            w.bind(unknown);
-            w.push(Instr::Pop {});
-            if said.is_none() {
-                break;
-            }
-        }
-        w.push(Instr::Jump { to: w.to(none) });
-        w.bind(known);
     }
 
     /// The node, again while it fails and tries are left. Stack before: the open step; after: the
@@ -515,174 +515,19 @@ impl Emitter<'_> {
             Node::Par { branches, width } => self.par(w, branches, *width, failed, exits),
         }
     }
-
-    /// Sets what a successful step sets. Stack: the reply, before and after.
-    fn bind(&mut self, w: &mut Writer, step: &Step, value: Option<Taken>, this: Try, ways: Ways) {
-        let failed = ways.failed;
-        // JSON is asked for even if nobody binds it: not being JSON is then the step's failure.
-        let checks = matches!(step.store, Store::Json { .. } | Store::JsonOrDegrade);
-        if step.bind.is_empty() && value.is_none() && !checks {
-            return;
-        }
-        let (reply, held) = (w.local(), w.local());
-        w.push(Instr::Store { local: reply });
-        self.field(w, reply, field_of(Read::Value), failed);
-        match step.store {
-            Store::AsIs => {}
-            Store::Exact => {
-                w.push(Instr::Concat { parts: 1 });
-                w.push(Instr::JumpFailed { to: w.to(failed) });
-            }
-            Store::JsonOrText => {
-                w.push(Instr::JsonOrText {});
-                w.push(Instr::JumpFailed { to: w.to(failed) });
-            }
-            Store::Json { .. } => {
-                w.push(Instr::ParseJson {});
-                match this.said {
-                    None => w.push(Instr::JumpFailed { to: w.to(failed) }),
-                    Some(said) => {
-                        let (wrong, right) = (w.label(), w.label());
-                        w.push(Instr::JumpFailed { to: w.to(wrong) });
-                        w.push(Instr::Jump { to: w.to(right) });
-                        w.bind(wrong);
-                        w.push(Instr::Load { local: reply });
-                        w.push(Instr::Store { local: said });
-                        w.push(Instr::Jump { to: w.to(failed) });
-                        w.bind(right);
-                    }
-                }
-            }
-            Store::JsonOrDegrade => {
-                let (text, right) = (w.label(), w.label());
-                w.push(Instr::ParseJson {});
-                w.push(Instr::JumpFailed { to: w.to(text) });
-                w.push(Instr::Jump { to: w.to(right) });
-                w.bind(text);
-                // Text is taken for want of JSON only when there is no other try.
-                if let Some((tried, most)) = this.again {
-                    w.push(Instr::Load { local: tried });
-                    self.int(w, u64::from(most));
-                    w.push(Instr::Less {});
-                    w.push(Instr::JumpIf { to: w.to(failed) });
-                }
-                w.push(Instr::Pop {});
-                self.field(w, reply, field_of(Read::Value), failed);
-                w.push(Instr::JsonOrText {});
-                w.push(Instr::JumpFailed { to: w.to(failed) });
-                self.bind_all(w, step, reply, held, value, failed);
-                w.push(Instr::Load { local: reply });
-                w.push(Instr::Jump {
-                    to: w.to(ways.degraded),
-                });
-                w.bind(right);
-            }
-        }
-        self.bind_all(w, step, reply, held, value, failed);
-        w.push(Instr::Take { local: reply });
-        w.free(reply);
-        w.free(held);
-    }
-
-    fn field(&mut self, w: &mut Writer, local: u8, field: &str, failed: Label) {
-        w.push(Instr::Load { local });
-        w.push(Instr::FieldOrNull {
-            name: self.tables.text(field),
-        });
-        w.push(Instr::JumpFailed { to: w.to(failed) });
-    }
-
-    /// Stack: the value, which goes to its variables, to whoever takes it and to the record.
-    fn bind_all(
-        &mut self,
-        w: &mut Writer,
-        step: &Step,
-        reply: u8,
-        held: u8,
-        value: Option<Taken>,
-        failed: Label,
-    ) {
-        w.push(Instr::Store { local: held });
-        for bind in &step.bind {
-            match bind.read {
-                Read::Value => w.push(Instr::Load { local: held }),
-                other => self.field(w, reply, field_of(other), failed),
-            }
-            w.push(Instr::SetVar {
-                scope: SCOPE,
-                name: self.tables.text(&bind.name),
-            });
-        }
-        if let Some(value) = value {
-            w.push(Instr::Load { local: held });
-            value.store(w);
-        }
-        if takes_value(step, value) {
-            w.push(Instr::Load { local: held });
-            w.push(Instr::StepOutput {});
-        }
-    }
 }
 
 /// Where control goes from a try.
 #[derive(Clone, Copy)]
-struct Ways {
-    failed: Label,
-    degraded: Label,
-    exits: Exits,
-}
-
-/// Where a reply holds what a bind reads.
-fn field_of(read: Read) -> &'static str {
-    match read {
-        Read::Value => "stdout",
-        Read::ExitCode => "exit_code",
-        Read::Stderr => "stderr",
-    }
-}
-
-fn takes_value(step: &Step, value: Option<Taken>) -> bool {
-    value.is_some() || step.bind.iter().any(|bind| bind.read == Read::Value)
-}
-
-fn keeps_output(step: &Step) -> bool {
-    step.on_failure == OnFailure::Continue { keep_output: true }
-}
-
-/// Stack: the output of a failed step, then what of it is stored: text, in the form the step
-/// would store text in. To `none` if it cannot be had.
-fn kept_form(w: &mut Writer, store: Store, none: Label) {
-    let (wrong, right) = (w.label(), w.label());
-    w.push(match store {
-        Store::JsonOrText | Store::JsonOrDegrade | Store::Json { trim: true } => {
-            Instr::JsonOrText {}
-        }
-        Store::AsIs | Store::Exact | Store::Json { trim: false } => Instr::Concat { parts: 1 },
-    });
-    w.push(Instr::JumpFailed { to: w.to(wrong) });
-    w.push(Instr::Jump { to: w.to(right) });
-    w.bind(wrong);
-    w.push(Instr::Pop {});
-    w.push(Instr::Jump { to: w.to(none) });
-    w.bind(right);
+pub struct Ways {
+    pub failed: Label,
+    pub degraded: Label,
+    pub exits: Exits,
 }
 
 /// Whether hooks run around a step: around those that the user wrote.
 fn is_hooked(step: &Step, opening: Opening) -> bool {
     matches!(opening, Opening::Step) && !step.kind.is_hidden()
-}
-
-/// Whether a failed step sets anything.
-fn binds_failed(step: &Step, value: Option<Taken>) -> bool {
-    matches!(step.node, Node::Act(_))
-        && step.on_failure != OnFailure::Stop
-        && (step.bind.iter().any(|bind| bind.read != Read::Value)
-            || keeps_output(step) && takes_value(step, value))
-}
-
-/// Whether a step can fail after a reply of which something is kept.
-fn may_say(step: &Step, value: Option<Taken>) -> bool {
-    matches!(step.store, Store::Json { .. }) && binds_failed(step, value)
 }
 
 /// Where a guard goes when the step does not run.

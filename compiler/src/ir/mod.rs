@@ -76,11 +76,15 @@ pub struct Step {
     /// Does the step run at all? Asked once.
     pub guard: Option<Guard>,
     pub attempts: Attempts,
-    /// Milliseconds for one attempt.
+    /// Milliseconds for one attempt of an action that has a process or an agent; nothing else has
+    /// a deadline yet.
     pub deadline: Option<Expr>,
     pub on_failure: OnFailure,
-    /// What of the output is the value of the step.
+    /// What of the output is the value of the step. A sequence has the value of its last step that
+    /// has one, a loop see there; steps at once have none.
     pub store: Store,
+    /// What an action sets when it succeeded or, as far as `on_failure` lets it, when all attempts
+    /// failed: a failed attempt sets nothing.
     pub bind: Vec<Bind>,
     pub node: Node,
 }
@@ -92,7 +96,8 @@ pub struct Guard {
     pub truth: Truth,
 }
 
-/// How often to try, and how long to pause between tries.
+/// How often to try, and how long to pause between tries. What cannot be run at all (exit codes
+/// 126 and 127) is not tried again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attempts {
     pub most: u32,
@@ -141,7 +146,8 @@ pub enum Store {
     JsonOrText,
     /// The JSON in it; no JSON fails the step, of which then the text is kept, trimmed or not.
     Json { trim: bool },
-    /// The JSON in it; without, the trimmed text, and the step counts as degraded.
+    /// The JSON in it; without, and when no attempt is left, the trimmed text, and the step counts
+    /// as degraded.
     JsonOrDegrade,
 }
 
@@ -164,7 +170,9 @@ pub enum Read {
 #[derive(Clone, Debug)]
 pub enum Node {
     Seq(Vec<Step>),
-    /// All at once, each on a snapshot of the variables; what they bind is stored in file order.
+    /// All at once, each on a snapshot of the variables. When all have ended, what they bind is
+    /// stored in file order, but not of a branch that failed; no two of them bind one variable.
+    /// The first in file order that failed, or ended the unit, decides for all.
     Par {
         branches: Vec<Step>,
         width: Option<u32>,
@@ -179,20 +187,23 @@ pub enum Node {
 pub struct Each {
     pub over: Expr,
     pub item: Bind,
-    /// The values of all iterations, in the order of the items.
+    /// The values of all iterations, in the order of the items; null for one that failed.
     pub collect: Option<Bind>,
-    /// The value of the last iteration.
+    /// The value of the last iteration, which may be what a failed one wrote.
     pub last: Option<Bind>,
-    /// How many at once; none: one after the other, sharing variables.
+    /// How many at once, each on a snapshot as in [`Node::Par`]; none: one after the other,
+    /// sharing variables.
     pub width: Option<u32>,
     /// Milliseconds between starts.
     pub pause_ms: u64,
     pub limit: u32,
+    /// Asked after each iteration, if they run one after the other.
     pub until: Option<Guard>,
     pub body: Step,
 }
 
-/// The body again and again.
+/// The body again and again: condition, limit, body, updates in their order, `until`. While it
+/// runs, `_loop_index` counts from 0 and `_loop_iteration` from 1.
 #[derive(Clone, Debug)]
 pub struct While {
     pub condition: Guard,

@@ -1,0 +1,375 @@
+//! What a program can do at most: steps, depth, processes at once, agent calls, time.
+//!
+//! Every loop has a limit and every call a depth, so most of it is arithmetic. What has no bound
+//! carries the place that makes it so. The numbers are never too low; they may be higher than any
+//! run comes to, as conditions are taken for true and every attempt for a failure.
+
+use crate::ir::{
+    Action, Attempts, Call, Each, Expr, ExprKind, Growth, Literal, Node, Program, Step,
+};
+use crate::source::Span;
+use rustc_hash::FxHashMap;
+
+/// A number that is not exceeded, or the place because of which there is none.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Most {
+    Of(u64),
+    Unbounded(Span, String),
+}
+
+use Most::{Of, Unbounded};
+
+impl Most {
+    fn plus(self, other: Most) -> Most {
+        self.both(other, u64::saturating_add)
+    }
+
+    fn max(self, other: Most) -> Most {
+        self.both(other, u64::max)
+    }
+
+    fn both(self, other: Most, how: impl Fn(u64, u64) -> u64) -> Most {
+        match (self, other) {
+            (Of(a), Of(b)) => Of(how(a, b)),
+            (unbounded @ Unbounded(..), _) | (_, unbounded) => unbounded,
+        }
+    }
+
+    fn times(self, count: u64) -> Most {
+        match self {
+            _ if count == 0 => Of(0),
+            Of(number) => Of(number.saturating_mul(count)),
+            unbounded => unbounded,
+        }
+    }
+
+    fn at_most(self, limit: u64) -> Most {
+        match self {
+            Of(number) => Of(number.min(limit)),
+            Unbounded(..) => Of(limit),
+        }
+    }
+}
+
+/// The worst case of a program, or of a part of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Worst {
+    pub steps: Most,
+    /// How deep recipes call each other; a recipe that calls none has 0.
+    pub depth: Most,
+    /// Processes at the same time.
+    pub processes: Most,
+    pub agents: Most,
+    pub time_ms: Most,
+}
+
+impl Worst {
+    const NOTHING: Worst = Worst {
+        steps: Of(0),
+        depth: Of(0),
+        processes: Of(0),
+        agents: Of(0),
+        time_ms: Of(0),
+    };
+
+    fn unknown(span: Span, why: &str) -> Worst {
+        let most = || Unbounded(span, why.to_string());
+        Worst {
+            steps: most(),
+            depth: most(),
+            processes: most(),
+            agents: most(),
+            time_ms: most(),
+        }
+    }
+
+    /// One after the other.
+    fn then(self, next: Worst) -> Worst {
+        Worst {
+            steps: self.steps.plus(next.steps),
+            depth: self.depth.max(next.depth),
+            processes: self.processes.max(next.processes),
+            agents: self.agents.plus(next.agents),
+            time_ms: self.time_ms.plus(next.time_ms),
+        }
+    }
+
+    /// Again and again, `width` at the same time.
+    fn repeat(self, count: u64, width: u64) -> Worst {
+        let width = width.clamp(1, count.max(1));
+        Worst {
+            steps: self.steps.times(count),
+            depth: self.depth.times(count.min(1)),
+            processes: self.processes.times(width.min(count)),
+            agents: self.agents.times(count),
+            time_ms: self.time_ms.times(count.div_ceil(width)),
+        }
+    }
+
+    /// What the limits of the run do not allow does not happen.
+    fn within(self, steps: u64, depth: u64) -> Worst {
+        Worst {
+            steps: self.steps.at_most(steps),
+            depth: self.depth.at_most(depth),
+            // A step is one process at a time, or one question.
+            processes: match self.processes {
+                Of(number) => Of(number.min(steps)),
+                unbounded => unbounded,
+            },
+            agents: self.agents,
+            time_ms: self.time_ms,
+        }
+    }
+}
+
+/// The worst case of a program; none if there is none.
+pub fn worst(program: &Program) -> Option<Worst> {
+    let limits = program.units.first()?.limits;
+    let mut walk = Walk {
+        program,
+        path: Vec::new(),
+        known: FxHashMap::default(),
+    };
+    let worst = walk.unit(0);
+    Some(worst.within(u64::from(limits.steps), u64::from(limits.depth)))
+}
+
+struct Walk<'a> {
+    program: &'a Program,
+    /// The units that are being called.
+    path: Vec<usize>,
+    known: FxHashMap<usize, Worst>,
+}
+
+impl Walk<'_> {
+    fn unit(&mut self, number: usize) -> Worst {
+        if let Some(known) = self.known.get(&number) {
+            return known.clone();
+        }
+        self.path.push(number);
+        let unit = &self.program.units[number];
+        let hooks = [&unit.hooks.before, &unit.hooks.after, &unit.hooks.failed];
+        let hook = hooks.into_iter().flatten().next().map(|hook| hook.span);
+        let found = self.steps(&unit.steps, hook);
+        self.path.pop();
+        self.known.insert(number, found.clone());
+        found
+    }
+
+    fn steps(&mut self, steps: &[Step], hook: Option<Span>) -> Worst {
+        let all = steps.iter().map(|step| self.step(step, hook));
+        all.fold(Worst::NOTHING, Worst::then)
+    }
+
+    fn step(&mut self, step: &Step, hook: Option<Span>) -> Worst {
+        let inside = match &step.node {
+            Node::Seq(steps) => self.steps(steps, hook),
+            Node::Par { branches, width } => self.at_once(branches, *width, hook),
+            Node::Each(each) => self.each(each, hook),
+            Node::While(body) => {
+                let once = self.step(&body.body, hook);
+                once.repeat(u64::from(body.limit), 1)
+            }
+            Node::Act(action) => self.action(action, step),
+        };
+        let attempts = u64::from(step.attempts.most.max(1));
+        let mut worst = inside.repeat(attempts, 1);
+        worst.time_ms = worst.time_ms.plus(Of(pauses(&step.attempts)));
+        if !step.kind.is_hidden() {
+            worst.steps = worst.steps.plus(Of(1));
+            if let Some(span) = hook {
+                worst.processes = worst.processes.max(Of(1));
+                worst.time_ms = worst
+                    .time_ms
+                    .plus(Unbounded(span, "hooks have no timeout".to_string()));
+            }
+        }
+        worst
+    }
+
+    fn at_once(&mut self, branches: &[Step], width: Option<u32>, hook: Option<Span>) -> Worst {
+        let all: Vec<Worst> = branches.iter().map(|step| self.step(step, hook)).collect();
+        let width = width.map_or(all.len(), |width| width.max(1) as usize);
+        let mut sum = all.iter().cloned().fold(Worst::NOTHING, Worst::then);
+        let longest = all
+            .iter()
+            .fold(Of(0), |most, branch| most.max(branch.time_ms.clone()));
+        let mut processes: Vec<u64> = Vec::new();
+        for branch in &all {
+            match &branch.processes {
+                Of(number) => processes.push(*number),
+                unbounded => {
+                    sum.processes = unbounded.clone();
+                    processes.clear();
+                    break;
+                }
+            }
+        }
+        if matches!(sum.processes, Of(_)) {
+            processes.sort_unstable_by(|a, b| b.cmp(a));
+            let most = processes
+                .iter()
+                .take(width)
+                .fold(0, |sum: u64, number| sum.saturating_add(*number));
+            sum.processes = Of(most);
+        }
+        // Whenever a branch starts late, all places are taken: none waits longer than the rest
+        // of the work, shared among them.
+        sum.time_ms = match (sum.time_ms, longest) {
+            (Of(total), Of(longest)) => {
+                let rest = total - longest;
+                Of(longest.saturating_add(match width >= all.len() {
+                    true => 0,
+                    false => rest.div_ceil(width as u64),
+                }))
+            }
+            (unbounded, _) => unbounded,
+        };
+        sum
+    }
+
+    fn each(&mut self, each: &Each, hook: Option<Span>) -> Worst {
+        let written = match &each.over.kind {
+            ExprKind::List(items) => items.len() as u64,
+            ExprKind::Literal(Literal::List(items)) => items.len() as u64,
+            _ => u64::MAX,
+        };
+        let count = written.min(u64::from(each.limit));
+        let width = each.width.map_or(1, |width| u64::from(width.max(1)));
+        let mut worst = self.step(&each.body, hook).repeat(count, width);
+        let pauses = each.pause_ms.saturating_mul(count.saturating_sub(1));
+        worst.time_ms = worst.time_ms.plus(Of(pauses));
+        worst
+    }
+
+    fn action(&mut self, action: &Action, step: &Step) -> Worst {
+        let nothing = Worst::NOTHING;
+        let deadline = || match &step.deadline {
+            Some(deadline) => constant(deadline),
+            None => {
+                let why = format!("`{}` has no timeout", step.id);
+                Unbounded(step.span, why)
+            }
+        };
+        match action {
+            Action::Exec(_) => Worst {
+                processes: Of(1),
+                time_ms: deadline(),
+                ..nothing
+            },
+            Action::Agent(_) => Worst {
+                processes: Of(1),
+                agents: Of(1),
+                time_ms: deadline(),
+                ..nothing
+            },
+            Action::Call(call) => self.call(call),
+            Action::Approve(approve) => Worst {
+                time_ms: approve.timeout_ms.map_or_else(
+                    || {
+                        let why = "the approval waits for ever";
+                        Unbounded(approve.prompt.span, why.to_string())
+                    },
+                    Of,
+                ),
+                ..nothing
+            },
+            Action::Validate { .. } => nothing,
+            Action::Sleep { ms } => Worst {
+                time_ms: constant(ms),
+                ..nothing
+            },
+        }
+    }
+
+    fn call(&mut self, call: &Call) -> Worst {
+        let span = call.recipe.span;
+        let Some(target) = call.target else {
+            return Worst::unknown(span, "which recipe this calls is known only when it runs");
+        };
+        if self.path.contains(&target) {
+            let name = &self.program.units[target].name;
+            return Worst::unknown(span, &format!("`{name}` calls itself in the end"));
+        }
+        let mut worst = self.unit(target);
+        worst.depth = worst.depth.plus(Of(1));
+        worst
+    }
+}
+
+/// Milliseconds that stand in the file.
+fn constant(ms: &Expr) -> Most {
+    match &ms.kind {
+        ExprKind::Literal(Literal::Int(number)) => Of(u64::try_from(*number).unwrap_or(0)),
+        ExprKind::Literal(Literal::Float(number)) => Of(number.max(0.0).ceil() as u64),
+        _ => Unbounded(
+            ms.span,
+            "how long it may take is known only when it runs".to_string(),
+        ),
+    }
+}
+
+/// All pauses between the attempts of a step.
+fn pauses(attempts: &Attempts) -> u64 {
+    let longest = attempts.longest_pause_ms;
+    let mut pause = attempts.first_pause_ms.min(longest);
+    let mut left = u64::from(attempts.most.saturating_sub(1));
+    let mut sum = 0u64;
+    while left > 0 && pause < longest && pause > 0 {
+        sum = sum.saturating_add(pause);
+        left -= 1;
+        let next = match attempts.growth {
+            Growth::Doubling => pause.saturating_mul(2),
+            Growth::Linear => pause.saturating_add(attempts.first_pause_ms),
+        };
+        pause = next.min(longest);
+    }
+    sum.saturating_add(pause.saturating_mul(left))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::Sources;
+    use crate::world::Texts;
+
+    fn of(steps: &str) -> Worst {
+        let text = format!("name: a\nversion: 1.0.0\ndescription: d\nsteps:\n{steps}");
+        let mut sources = Sources::default();
+        let world = Texts::one("a.yaml", text);
+        let checked = crate::check(&world, "a.yaml", Default::default(), &mut sources);
+        assert!(!checked.report.has_errors(), "{:?}", checked.report);
+        worst(&checked.program).expect("there is a recipe")
+    }
+
+    #[test]
+    fn attempts_take_their_time_and_their_pauses() {
+        let worst = of(
+            "- {id: a, type: bash, command: 'true', timeout: 10, retry: {max_attempts: 3, initial_delay: 1, backoff: exponential}}\n",
+        );
+        assert_eq!(worst.time_ms, Of(33_000));
+        assert_eq!((worst.steps, worst.processes), (Of(1), Of(1)));
+    }
+
+    #[test]
+    fn a_loop_is_its_body_as_often_as_it_may_go_round() {
+        let worst = of(
+            "- {id: a, type: bash, command: 'echo {{x}}', timeout: 10, foreach: [1, 2, 3, 4, 5], as: x, parallel: 2}\n",
+        );
+        assert_eq!(worst.time_ms, Of(30_000));
+        assert_eq!(worst.processes, Of(2));
+    }
+
+    #[test]
+    fn pauses_add_up_without_counting_to_the_end() {
+        let attempts = Attempts {
+            most: u32::MAX,
+            first_pause_ms: 1000,
+            longest_pause_ms: 4000,
+            growth: Growth::Doubling,
+        };
+        let rest = (u64::from(u32::MAX) - 3) * 4000;
+        assert_eq!(pauses(&attempts), 1000 + 2000 + rest);
+        assert_eq!(pauses(&Attempts::ONCE), 0);
+    }
+}

@@ -1,0 +1,252 @@
+//! Code for what a step sets: from its reply, or from its failure.
+
+use super::Emitter;
+use super::builder::{Label, Writer};
+use super::expr::SCOPE;
+use super::step::{Taken, Try, Ways};
+use crate::ir::{Node, OnFailure, Read, Step, Store};
+use rrc_vm::isa::Instr;
+
+impl Emitter<'_> {
+    /// Sets what a successful step sets. Stack: the reply, before and after.
+    pub fn bind(
+        &mut self,
+        w: &mut Writer,
+        step: &Step,
+        value: Option<Taken>,
+        this: Try,
+        ways: Ways,
+    ) {
+        let failed = ways.failed;
+        // JSON is asked for even if nobody binds it: not being JSON is then the step's failure.
+        let checks = matches!(step.store, Store::Json { .. } | Store::JsonOrDegrade);
+        if step.bind.is_empty() && value.is_none() && !checks {
+            return;
+        }
+        let (reply, held) = (w.local(), w.local());
+        w.push(Instr::Store { local: reply });
+        self.field(w, reply, field_of(Read::Value), failed);
+        match step.store {
+            Store::AsIs => {}
+            Store::Exact => {
+                w.push(Instr::Concat { parts: 1 });
+                w.push(Instr::JumpFailed { to: w.to(failed) });
+            }
+            Store::JsonOrText => {
+                w.push(Instr::JsonOrText {});
+                w.push(Instr::JumpFailed { to: w.to(failed) });
+            }
+            Store::Json { .. } => {
+                w.push(Instr::ParseJson {});
+                match this.said {
+                    None => w.push(Instr::JumpFailed { to: w.to(failed) }),
+                    Some(said) => {
+                        let (wrong, right) = (w.label(), w.label());
+                        w.push(Instr::JumpFailed { to: w.to(wrong) });
+                        w.push(Instr::Jump { to: w.to(right) });
+                        w.bind(wrong);
+                        w.push(Instr::Load { local: reply });
+                        w.push(Instr::Store { local: said });
+                        w.push(Instr::Jump { to: w.to(failed) });
+                        w.bind(right);
+                    }
+                }
+            }
+            Store::JsonOrDegrade => {
+                let (text, right) = (w.label(), w.label());
+                w.push(Instr::ParseJson {});
+                w.push(Instr::JumpFailed { to: w.to(text) });
+                w.push(Instr::Jump { to: w.to(right) });
+                w.bind(text);
+                // Text is taken for want of JSON only when there is no other try.
+                if let Some((tried, most)) = this.again {
+                    w.push(Instr::Load { local: tried });
+                    self.int(w, u64::from(most));
+                    w.push(Instr::Less {});
+                    w.push(Instr::JumpIf { to: w.to(failed) });
+                }
+                w.push(Instr::Pop {});
+                self.field(w, reply, field_of(Read::Value), failed);
+                w.push(Instr::JsonOrText {});
+                w.push(Instr::JumpFailed { to: w.to(failed) });
+                self.bind_all(w, step, reply, held, value, failed);
+                w.push(Instr::Load { local: reply });
+                w.push(Instr::Jump {
+                    to: w.to(ways.degraded),
+                });
+                w.bind(right);
+            }
+        }
+        self.bind_all(w, step, reply, held, value, failed);
+        w.push(Instr::Take { local: reply });
+        w.free(reply);
+        w.free(held);
+    }
+
+    fn field(&mut self, w: &mut Writer, local: u8, field: &str, failed: Label) {
+        w.push(Instr::Load { local });
+        w.push(Instr::FieldOrNull {
+            name: self.tables.text(field),
+        });
+        w.push(Instr::JumpFailed { to: w.to(failed) });
+    }
+
+    /// Stack: the value, which goes to its variables, to whoever takes it and to the record.
+    fn bind_all(
+        &mut self,
+        w: &mut Writer,
+        step: &Step,
+        reply: u8,
+        held: u8,
+        value: Option<Taken>,
+        failed: Label,
+    ) {
+        w.push(Instr::Store { local: held });
+        for bind in &step.bind {
+            match bind.read {
+                Read::Value => w.push(Instr::Load { local: held }),
+                other => self.field(w, reply, field_of(other), failed),
+            }
+            w.push(Instr::SetVar {
+                scope: SCOPE,
+                name: self.tables.text(&bind.name),
+            });
+        }
+        if let Some(value) = value {
+            w.push(Instr::Load { local: held });
+            value.store(w);
+        }
+        if takes_value(step, value) {
+            w.push(Instr::Load { local: held });
+            w.push(Instr::StepOutput {});
+        }
+    }
+
+    /// What a failed step binds all the same: its exit code, what it wrote to stderr and, where
+    /// the recipe's rules say so, its output. Stack: the failure, before and after.
+    pub fn bind_failed(
+        &mut self,
+        w: &mut Writer,
+        step: &Step,
+        value: Option<Taken>,
+        said: Option<u8>,
+    ) {
+        if !matches!(step.node, Node::Act(_)) {
+            // Whatever the steps in it gave, together they failed.
+            if let Some(value) = value {
+                w.push(Instr::Null {});
+                value.store(w);
+            }
+            return;
+        }
+        if !binds_failed(step, value) {
+            return;
+        }
+        let failure = w.local();
+        w.push(Instr::Store { local: failure });
+        for bind in &step.bind {
+            if bind.read == Read::Value && !keeps_output(step) {
+                continue;
+            }
+            let none = w.label();
+            self.known(w, failure, said, field_of(bind.read), none);
+            if bind.read == Read::Value {
+                kept_form(w, step.store, none);
+            }
+            w.push(Instr::SetVar {
+                scope: SCOPE,
+                name: self.tables.text(&bind.name),
+            });
+            w.bind(none);
+        }
+        if keeps_output(step) && takes_value(step, value) {
+            let (none, held) = (w.label(), w.local());
+            self.known(w, failure, said, field_of(Read::Value), none);
+            kept_form(w, step.store, none);
+            w.push(Instr::Store { local: held });
+            if let Some(Taken { value, .. }) = value {
+                w.push(Instr::Load { local: held });
+                w.push(Instr::Store { local: value });
+            }
+            w.push(Instr::Take { local: held });
+            w.push(Instr::StepOutput {});
+            w.bind(none);
+            w.free(held);
+        }
+        w.push(Instr::Take { local: failure });
+        w.free(failure);
+    }
+
+    /// Pushes what a failure knows of a field, or else what was said before it. A failure before
+    /// the process ran knows nothing: to `none`, with nothing pushed.
+    fn known(&mut self, w: &mut Writer, failure: u8, said: Option<u8>, field: &str, none: Label) {
+        let known = w.label();
+        let name = self.tables.text(field);
+        w.push(Instr::Load { local: failure });
+        w.push(Instr::FailureMap {});
+        for source in [None, said] {
+            if let Some(said) = source {
+                w.push(Instr::Load { local: said });
+            }
+            let unknown = w.label();
+            w.push(Instr::FieldOrFail { name });
+            w.push(Instr::JumpFailed { to: w.to(unknown) });
+            w.push(Instr::Jump { to: w.to(known) });
+            w.bind(unknown);
+            w.push(Instr::Pop {});
+            if said.is_none() {
+                break;
+            }
+        }
+        w.push(Instr::Jump { to: w.to(none) });
+        w.bind(known);
+    }
+}
+
+/// Where a reply holds what a bind reads.
+fn field_of(read: Read) -> &'static str {
+    match read {
+        Read::Value => "stdout",
+        Read::ExitCode => "exit_code",
+        Read::Stderr => "stderr",
+    }
+}
+
+fn takes_value(step: &Step, value: Option<Taken>) -> bool {
+    value.is_some() || step.bind.iter().any(|bind| bind.read == Read::Value)
+}
+
+fn keeps_output(step: &Step) -> bool {
+    step.on_failure == OnFailure::Continue { keep_output: true }
+}
+
+/// Stack: the output of a failed step, then what of it is stored: text, in the form the step
+/// would store text in. To `none` if it cannot be had.
+fn kept_form(w: &mut Writer, store: Store, none: Label) {
+    let (wrong, right) = (w.label(), w.label());
+    w.push(match store {
+        Store::JsonOrText | Store::JsonOrDegrade | Store::Json { trim: true } => {
+            Instr::JsonOrText {}
+        }
+        Store::AsIs | Store::Exact | Store::Json { trim: false } => Instr::Concat { parts: 1 },
+    });
+    w.push(Instr::JumpFailed { to: w.to(wrong) });
+    w.push(Instr::Jump { to: w.to(right) });
+    w.bind(wrong);
+    w.push(Instr::Pop {});
+    w.push(Instr::Jump { to: w.to(none) });
+    w.bind(right);
+}
+
+/// Whether a failed step sets anything.
+fn binds_failed(step: &Step, value: Option<Taken>) -> bool {
+    matches!(step.node, Node::Act(_))
+        && step.on_failure != OnFailure::Stop
+        && (step.bind.iter().any(|bind| bind.read != Read::Value)
+            || keeps_output(step) && takes_value(step, value))
+}
+
+/// Whether a step can fail after a reply of which something is kept.
+pub fn may_say(step: &Step, value: Option<Taken>) -> bool {
+    matches!(step.store, Store::Json { .. }) && binds_failed(step, value)
+}

@@ -1,0 +1,148 @@
+//! Which files the paths mean; directories are walked as git sees them.
+
+use crate::cli::CheckArgs;
+use crate::disk;
+use std::collections::HashSet;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A file to check.
+pub struct Named {
+    pub name: String,
+    /// Its text, if it came on standard input.
+    pub stdin: Option<Vec<u8>>,
+    /// It was found in a directory, so nobody has said that it is a recipe.
+    pub walked: bool,
+}
+
+/// The files in the order of the arguments, those of a directory by their paths; and the
+/// directories that were walked.
+pub fn files(args: &CheckArgs) -> io::Result<(Vec<Named>, Vec<PathBuf>)> {
+    let mut files = Vec::new();
+    let mut directories = Vec::new();
+    let mut stdin = None;
+    for path in &args.paths {
+        if path == "-" {
+            let bytes = match stdin.take() {
+                Some(bytes) => bytes,
+                None => disk::read_stdin()?,
+            };
+            stdin = Some(bytes.clone());
+            files.push(Named {
+                name: args.stdin_filename.clone(),
+                stdin: Some(bytes),
+                walked: false,
+            });
+        } else if Path::new(path).is_dir() {
+            walk(path, &mut files, &mut directories);
+        } else {
+            files.push(Named {
+                name: path.clone(),
+                stdin: None,
+                walked: false,
+            });
+        }
+    }
+    if args.paths.len() > 1 {
+        once(&mut files);
+    }
+    Ok((files, directories))
+}
+
+/// What was named twice, or named and found, is checked once: as named.
+fn once(files: &mut Vec<Named>) {
+    let place = |file: &Named| match &file.stdin {
+        Some(_) => PathBuf::from("-"),
+        None => std::fs::canonicalize(&file.name).unwrap_or_else(|_| PathBuf::from(&file.name)),
+    };
+    let places: Vec<PathBuf> = files.iter().map(place).collect();
+    let named: HashSet<&PathBuf> = files
+        .iter()
+        .zip(&places)
+        .filter(|(file, _)| !file.walked)
+        .map(|(_, place)| place)
+        .collect();
+    let mut seen = HashSet::new();
+    let keep: Vec<bool> = files
+        .iter()
+        .zip(&places)
+        .map(|(file, place)| !(file.walked && named.contains(place)) && seen.insert(place))
+        .collect();
+    let mut keep = keep.into_iter();
+    files.retain(|_| keep.next().unwrap_or(true));
+}
+
+fn walk(directory: &str, files: &mut Vec<Named>, directories: &mut Vec<PathBuf>) {
+    let entries = ignore::WalkBuilder::new(directory)
+        .hidden(false)
+        .filter_entry(|entry| entry.file_name() != ".git" && entry.file_name() != ".rrc")
+        .build()
+        .flatten();
+    let mut found = Vec::new();
+    for entry in entries {
+        let Some(kind) = entry.file_type() else {
+            continue;
+        };
+        if kind.is_dir() {
+            directories.push(entry.into_path());
+        } else if kind.is_file() && is_yaml(entry.path()) {
+            found.push(entry.path().to_string_lossy().into_owned());
+        }
+    }
+    found.sort();
+    files.extend(found.into_iter().map(|name| Named {
+        name,
+        stdin: None,
+        walked: true,
+    }));
+}
+
+fn is_yaml(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e == "yaml" || e == "yml")
+}
+
+/// Whether YAML that nobody named is a recipe, however wrong: `steps` that are steps, or `stages`
+/// of such. Pipelines of other tools have one or the other, and neither.
+pub fn looks_like_a_recipe(bytes: &[u8]) -> bool {
+    let (mut steps, mut stages, mut inner, mut named, mut step_field, mut other) =
+        (false, false, false, false, false, false);
+    for line in bytes.split(|byte| *byte == b'\n') {
+        let Some(key) = key(line) else { continue };
+        let top = !line.starts_with(b" ") && !line.starts_with(b"-");
+        match (key, top) {
+            (b"steps", true) => steps = true,
+            (b"stages", true) => stages = true,
+            (b"name", true) => named = true,
+            (b"steps", false) => inner = true,
+            (b"trigger" | b"pool" | b"pr" | b"runs" | b"jobs", true) => other = true,
+            (b"id" | b"type" | b"command" | b"prompt" | b"agent" | b"recipe", _) => {
+                step_field = true;
+            }
+            _ => {}
+        }
+    }
+    let flow = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
+    let flow = flow && bytes.windows(5).any(|word| word == b"steps");
+    !other && ((steps && (step_field || named)) || (stages && inner) || flow)
+}
+
+/// The first key on a line: the first of a list item, of a map in braces, quoted or not.
+fn key(line: &[u8]) -> Option<&[u8]> {
+    let start = line
+        .iter()
+        .position(|byte| !matches!(byte, b' ' | b'-' | b'{' | b'\t'))?;
+    let rest = &line[start..];
+    let rest = rest
+        .strip_prefix(b"\"")
+        .or(rest.strip_prefix(b"'"))
+        .unwrap_or(rest);
+    let end = rest
+        .iter()
+        .position(|byte| !(byte.is_ascii_alphanumeric() || *byte == b'_'))?;
+    let after = &rest[end..];
+    let after = after
+        .strip_prefix(b"\"")
+        .or(after.strip_prefix(b"'"))
+        .unwrap_or(after);
+    after.starts_with(b":").then_some(&rest[..end])
+}

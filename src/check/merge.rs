@@ -1,0 +1,99 @@
+//! What was found in many files, as one: a file that is checked and called is one file, and what is
+//! found in it both times is said once.
+
+use super::bounds::Row;
+use super::one::Outcome;
+use rrc_compiler::diagnostic::Diagnostic;
+use rrc_compiler::source::{Source, SourceId, Sources, Span};
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+#[derive(Default)]
+pub struct Merged {
+    pub sources: Sources,
+    pub findings: Vec<Diagnostic>,
+}
+
+pub fn merge(outcomes: Vec<Outcome>) -> (Merged, Vec<Row>) {
+    let mut merged = Merged::default();
+    let mut bounds = Vec::new();
+    // Files that were asked for come first, under the names they were asked for by.
+    let mut rest = Vec::new();
+    for outcome in outcomes {
+        let mut sources = outcome.sources.into_all();
+        let others = sources.split_off(sources.len().min(1));
+        let main = sources
+            .into_iter()
+            .next()
+            .map(|main| merged.sources.add(main));
+        bounds.extend(outcome.bounds);
+        rest.push((main, others, outcome.findings));
+    }
+    let mut places = Places::default();
+    for (main, others, mut findings) in rest {
+        let mut ids: Vec<Option<SourceId>> = vec![None; others.len()];
+        let mut id = |old: SourceId, merged: &mut Sources| -> SourceId {
+            let top = SourceId(0);
+            let Some(index) = (old.0 as usize).checked_sub(1) else {
+                return main.unwrap_or(top);
+            };
+            match (ids.get(index).copied().flatten(), others.get(index)) {
+                (Some(id), _) => id,
+                (None, Some(source)) => {
+                    let id = places.find(source, merged);
+                    ids[index] = Some(id);
+                    id
+                }
+                (None, None) => main.unwrap_or(top),
+            }
+        };
+        for finding in &mut findings {
+            for span in spans(finding) {
+                span.source = id(span.source, &mut merged.sources);
+            }
+        }
+        merged.findings.extend(findings);
+    }
+    merged
+        .findings
+        .sort_by(|a, b| (a.span, a.code.code, &a.message).cmp(&(b.span, b.code.code, &b.message)));
+    merged
+        .findings
+        .dedup_by(|a, b| (a.span, a.code, &a.message) == (b.span, b.code, &b.message));
+    (merged, bounds)
+}
+
+fn spans(finding: &mut Diagnostic) -> impl Iterator<Item = &mut Span> {
+    let labels = finding.labels.iter_mut().map(|label| &mut label.span);
+    let edits = finding.fix.iter_mut().flat_map(|fix| &mut fix.edits);
+    let edits = edits.map(|edit| &mut edit.span);
+    std::iter::once(&mut finding.span)
+        .chain(labels)
+        .chain(edits)
+}
+
+/// Where the files are that have been merged, known once it is asked for.
+#[derive(Default)]
+struct Places {
+    known: Option<HashMap<PathBuf, SourceId>>,
+}
+
+impl Places {
+    /// The same file with the same text, or a new source.
+    fn find(&mut self, source: &Source, merged: &mut Sources) -> SourceId {
+        let place = |name: &str| std::fs::canonicalize(name).unwrap_or_else(|_| name.into());
+        let known = self.known.get_or_insert_with(|| {
+            let all = merged.iter();
+            all.map(|(id, source)| (place(&source.name), id)).collect()
+        });
+        let own = place(&source.name);
+        match known.get(&own) {
+            Some(id) if merged.get(*id).text == source.text => *id,
+            _ => {
+                let id = merged.add(source.clone());
+                known.insert(own, id);
+                id
+            }
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! One file: what is found in it, and what its fixes make of it.
+
+use super::files::{Named, looks_like_a_recipe};
+use super::{bounds, shellcheck};
+use crate::cli::{CheckArgs, Global};
+use crate::config::{Config, Configs};
+use crate::disk::{self, Disk};
+use rrc_compiler::codes::{self, Severity};
+use rrc_compiler::diagnostic::{Applicability, Diagnostic};
+use rrc_compiler::dialect::choose::{Choice, Reason};
+use rrc_compiler::source::{SourceId, Sources};
+use rrc_compiler::{Checked, fix};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Rounds of fixing: one fix may lay bare another.
+const MOST_ROUNDS: usize = 10;
+
+/// What is the same for all files.
+pub struct Checking<'a> {
+    pub args: &'a CheckArgs,
+    pub global: &'a Global,
+    pub configs: &'a Configs<'a>,
+}
+
+/// What came of a file. The first of its sources is the file itself.
+pub struct Outcome {
+    pub sources: Sources,
+    pub findings: Vec<Diagnostic>,
+    /// Something in it is bad enough to fail.
+    pub bad: bool,
+    /// It could not be read, or was named and is no recipe.
+    pub refused: bool,
+    /// How its dialect was chosen, if that is to be said.
+    pub choice: Option<String>,
+    pub bounds: Option<bounds::Row>,
+}
+
+impl Outcome {
+    /// The files it was made from, and the directories they are in: there, others may appear.
+    pub fn read(&self) -> Vec<PathBuf> {
+        let files = self
+            .sources
+            .iter()
+            .map(|(_, source)| Path::new(&source.name));
+        files
+            .flat_map(|file| [Some(file), file.parent()])
+            .flatten()
+            .map(|path| match path.as_os_str().is_empty() {
+                true => PathBuf::from("."),
+                false => path.to_path_buf(),
+            })
+            .collect()
+    }
+}
+
+/// The world that a file is checked in; none if it was found by walking and is no recipe.
+fn world(file: &Named, checking: &Checking<'_>) -> Option<Result<(Disk, Arc<Config>), String>> {
+    let bytes = match (&file.stdin, file.walked) {
+        (Some(bytes), _) => Some(bytes.clone()),
+        (None, true) => match disk::read(&file.name) {
+            Ok(bytes) if looks_like_a_recipe(&bytes) => Some(bytes),
+            _ => return None,
+        },
+        (None, false) => None,
+    };
+    let config = match checking.configs.of(&file.name) {
+        Ok(config) => config,
+        Err(words) => return Some(Err(words)),
+    };
+    let mut disk = Disk::new(checking.global, &config);
+    disk.held = bytes.map(|bytes| (file.name.clone(), bytes));
+    Some(Ok((disk, config)))
+}
+
+pub fn checked(file: &Named, checking: &Checking<'_>) -> Option<Result<Outcome, String>> {
+    let (disk, config) = match world(file, checking)? {
+        Ok(world) => world,
+        Err(words) => return Some(Err(words)),
+    };
+    let (args, global) = (checking.args, checking.global);
+    let mut sources = Sources::default();
+    let mut options = global.options();
+    options.timeout_ms = config.run.default_timeout_ms;
+    let mut checked = rrc_compiler::check(&disk, &file.name, options, &mut sources);
+    if args.shellcheck {
+        let found = match shellcheck::findings(&checked.program, &sources) {
+            Ok(found) => found,
+            Err(words) => return Some(Err(words)),
+        };
+        checked.add(found);
+    }
+    let no_recipe =
+        checked.report.findings.iter().any(|finding| {
+            finding.code == &codes::NOT_A_RECIPE && finding.span.source == SourceId(0)
+        });
+    let choice = global
+        .verbose
+        .then(|| choice(&file.name, &checked, &sources));
+    let bounds = args
+        .bounds
+        .then(|| bounds::row(&file.name, &checked.program, &sources));
+    let mut findings = checked.report.findings;
+    findings.retain(|finding| wanted(finding, args, &config));
+    let least = match args.deny_warnings || config.check.deny_warnings {
+        true => Severity::Warning,
+        false => Severity::Error,
+    };
+    Some(Ok(Outcome {
+        bad: findings.iter().any(|finding| finding.severity >= least),
+        refused: !checked.readable || (no_recipe && !file.walked),
+        findings,
+        choice: choice.flatten(),
+        bounds: bounds.flatten(),
+        sources,
+    }))
+}
+
+/// A file after its fixes.
+pub struct Fixed {
+    pub applied: usize,
+    pub diff: String,
+    /// The new text, if there is one.
+    after: Option<Vec<u8>>,
+}
+
+pub fn fixed(file: &Named, checking: &Checking<'_>) -> Option<Result<Fixed, String>> {
+    let (mut disk, config) = match world(file, checking)? {
+        Ok(world) => world,
+        Err(words) => return Some(Err(words)),
+    };
+    let (args, global) = (checking.args, checking.global);
+    let most = match args.unsafe_fixes {
+        true => Applicability::Unsafe,
+        false => Applicability::Safe,
+    };
+    let mut before: Option<String> = None;
+    let mut applied = 0;
+    for _ in 0..MOST_ROUNDS {
+        let mut sources = Sources::default();
+        let checked = rrc_compiler::check(&disk, &file.name, global.options(), &mut sources);
+        let mut findings = checked.report.findings;
+        // What is wrong with a file that this one calls is fixed when that one is checked.
+        let here = |finding: &Diagnostic| {
+            let fix = finding.fix.as_ref();
+            fix.is_some_and(|fix| fix.edits.iter().all(|e| e.span.source == SourceId(0)))
+        };
+        findings.retain(|finding| here(finding) && wanted(finding, args, &config));
+        let changed = fix::apply(&sources, &findings, most);
+        let Some((source, text, count)) = changed.into_iter().next() else {
+            break;
+        };
+        before.get_or_insert_with(|| sources.get(source).text.to_string());
+        applied += count;
+        // From here on, the file is what the fixes have made of it.
+        disk.held = Some((file.name.clone(), text.into_bytes()));
+    }
+    let after = disk.held.map(|(_, text)| text).filter(|_| before.is_some());
+    let diff = match (&before, &after) {
+        (Some(before), Some(after)) if args.diff => {
+            fix::diff(before, &String::from_utf8_lossy(after), &file.name)
+        }
+        _ => String::new(),
+    };
+    Some(Ok(Fixed {
+        applied,
+        diff,
+        after,
+    }))
+}
+
+/// Puts a fixed text in the place of the old one.
+pub fn keep(file: &mut Named, fixed: &Fixed) -> io::Result<()> {
+    let Some(after) = &fixed.after else {
+        return Ok(());
+    };
+    match &mut file.stdin {
+        Some(text) => text.clone_from(after),
+        None => replace_file(&file.name, after)?,
+    }
+    Ok(())
+}
+
+/// The new text is complete before the old one is gone.
+fn replace_file(path: &str, bytes: &[u8]) -> io::Result<()> {
+    let path = std::fs::canonicalize(path)?;
+    let mut name = path.file_name().unwrap_or_default().to_os_string();
+    name.push(format!(".rrc-{}", std::process::id()));
+    let beside = path.with_file_name(name);
+    let written = std::fs::write(&beside, bytes)
+        .and_then(|()| std::fs::metadata(&path))
+        .and_then(|old| std::fs::set_permissions(&beside, old.permissions()))
+        .and_then(|()| std::fs::rename(&beside, &path));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&beside);
+    }
+    written
+}
+
+/// The command line decides before the configuration does.
+fn wanted(finding: &Diagnostic, args: &CheckArgs, config: &Config) -> bool {
+    let listed = |list: &[String]| {
+        let is = |text: &String| codes::find(text).is_some_and(|code| code == finding.code);
+        list.iter().any(is)
+    };
+    let selected = match args.select.is_empty() {
+        true => config.check.select.is_empty() || config.check.select.contains(&finding.code),
+        false => listed(&args.select),
+    };
+    let ignored = listed(&args.ignore)
+        || (args.select.is_empty() && config.check.ignore.contains(&finding.code));
+    selected && !ignored
+}
+
+fn choice(file: &str, checked: &Checked, sources: &Sources) -> Option<String> {
+    let Choice { dialect, reason } = checked.choice.as_ref()?;
+    let why = match reason {
+        Reason::Pinned => "as asked".to_string(),
+        Reason::Configured => "as rrc.toml says".to_string(),
+        Reason::Comment(_) => "as a comment in it says".to_string(),
+        Reason::Caller => "as its caller is".to_string(),
+        Reason::Directory => "from where it is kept".to_string(),
+        Reason::Default => "as nothing in it says otherwise".to_string(),
+        Reason::Evidence(span, what) => {
+            let line = sources.get(span.source).place(span.start).line;
+            format!("because of {what} in line {line}")
+        }
+    };
+    Some(format!("{file}: read as {}, {why}", dialect.name))
+}

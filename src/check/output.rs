@@ -1,0 +1,75 @@
+//! Findings, where they were asked to go.
+
+use super::bounds::{self, Row};
+use super::merge::Merged;
+use crate::Streams;
+use crate::cli::{CheckArgs, Format, Global};
+use rrc_compiler::diagnostic::Diagnostic;
+use rrc_compiler::report;
+use std::collections::BTreeMap;
+use std::io::{self, IsTerminal, Write};
+
+/// Findings go to standard output, unless that is taken by a diff or by the fixed text.
+pub fn findings(
+    merged: &Merged,
+    bounds: &[Row],
+    args: &CheckArgs,
+    global: &Global,
+    taken: bool,
+    streams: &mut Streams<'_>,
+) -> io::Result<()> {
+    let to_terminal = match taken {
+        _ if args.output_file.is_some() => false,
+        true => io::stderr().is_terminal(),
+        false => io::stdout().is_terminal(),
+    };
+    let options = report::Options {
+        color: global.use_color(to_terminal),
+        notes: global.verbose,
+    };
+    let mut written = Vec::new();
+    let found = &merged.findings;
+    if args.statistics {
+        statistics(found, &mut written)?;
+    } else {
+        let format = match args.format {
+            Format::Human => report::Format::Human,
+            Format::Concise => report::Format::Concise,
+            Format::Json => report::Format::Json,
+            Format::Sarif => report::Format::Sarif,
+            Format::Github => report::Format::Github,
+        };
+        report::write(format, found, &merged.sources, options, &mut written)?;
+    }
+    if args.bounds {
+        match args.format == Format::Json && !args.statistics {
+            true => written = bounds::object(&written, bounds),
+            false => bounds::table(bounds, &mut written)?,
+        }
+    }
+    match &args.output_file {
+        Some(path) => std::fs::write(path, &written).map_err(|error| {
+            io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+        })?,
+        None if taken => streams.err.write_all(&written)?,
+        None => streams.out.write_all(&written)?,
+    }
+    if args.format == Format::Human && !args.statistics && !global.quiet {
+        writeln!(streams.err, "{}", report::summary(found, options))?;
+    }
+    Ok(())
+}
+
+fn statistics(findings: &[Diagnostic], out: &mut dyn Write) -> io::Result<()> {
+    let mut counts: BTreeMap<&str, (usize, &str)> = BTreeMap::new();
+    for finding in findings {
+        counts
+            .entry(finding.code.code)
+            .or_insert((0, finding.code.name))
+            .0 += 1;
+    }
+    for (code, (count, name)) in counts {
+        writeln!(out, "{count:6}  {code}  {name}")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,156 @@
+//! Many files at once.
+
+use crate::binary::Folder;
+use crate::{BAD, GOOD};
+
+#[test]
+fn what_is_no_recipe_is_passed_over_when_found_and_refused_when_named() {
+    let others = [
+        ("compose.yaml", "services: {a: {image: b}}\n"),
+        (
+            ".gitlab-ci.yml",
+            "stages: [build]\nbuild:\n  stage: build\n  script: [make]\n",
+        ),
+        (
+            "azure.yaml",
+            "name: x\ntrigger: [main]\nsteps:\n- script: make\n  displayName: m\n",
+        ),
+        (
+            "ci.yaml",
+            "name: x\non: push\njobs:\n  a:\n    steps:\n    - run: make\n",
+        ),
+        (
+            "action.yml",
+            "name: x\ninputs: {}\nruns:\n  using: composite\n  steps:\n  - run: a\n",
+        ),
+        ("list.yaml", "- steps\n- stages\n"),
+        ("empty.yaml", ""),
+        (
+            "tool.json",
+            "{\"atip\": {\"version\": \"0.6\"}, \"name\": \"x\"}",
+        ),
+        ("template.json", "[\"echo\", \"hi\"]"),
+        ("broken.json", "{"),
+    ];
+    let folder = Folder::with("good.yaml", GOOD);
+    for (name, text) in others {
+        folder.write(name, text);
+    }
+    folder
+        .rrc(&["check", "."])
+        .go()
+        .exits(0)
+        .no_out()
+        .err_has("nothing found");
+    for name in ["compose.yaml", "list.yaml", "empty.yaml"] {
+        for format in ["human", "json", "sarif", "github", "concise"] {
+            let args = ["check", "good.yaml", name, "--format", format];
+            folder.rrc(&args).go().exits(2).out_has("RRC0010");
+        }
+    }
+    let alone = Folder::with("compose.yaml", others[0].1);
+    alone
+        .rrc(&["check", "."])
+        .go()
+        .exits(2)
+        .no_out()
+        .err_has("no recipes");
+}
+
+#[test]
+fn recipes_are_known_however_they_are_written() {
+    let folder = Folder::new();
+    folder.write(
+        "a.yaml",
+        "\"name\": a\n\"steps\":\n- {id: a, type: bash, command: 'echo {{a}}'}\n",
+    );
+    folder.write(
+        "b.yaml",
+        "{name: b, steps: [{id: b, type: bash, command: 'echo {{b}}'}]}\n",
+    );
+    folder.write(
+        "c.yaml",
+        "stages:\n- name: c\n  steps:\n  - {id: c, type: bash, command: 'echo {{c}}'}\nname: c\n",
+    );
+    folder.write("d.yaml", "name: d\nsteps: []\n");
+    let said = folder.rrc(&["check", "--format", "concise"]).go().exits(1);
+    for name in ["./a.yaml:", "./b.yaml:", "./c.yaml:", "./d.yaml:"] {
+        assert!(said.out.contains(name), "{said:?}");
+    }
+}
+
+#[test]
+fn the_order_is_the_order_of_the_paths_every_time() {
+    let folder = Folder::new();
+    for number in 0..60 {
+        folder.write(&format!("r/{number:02}/a.yaml"), BAD);
+    }
+    let args = ["check", "--format", "concise", "r"];
+    let first = folder.rrc(&args).go().exits(1).out;
+    let files: Vec<&str> = first
+        .lines()
+        .filter_map(|line| line.split(':').next())
+        .collect();
+    let mut sorted = files.clone();
+    sorted.sort_unstable();
+    assert_eq!((files.len(), &files), (60, &sorted));
+    for _ in 0..5 {
+        assert_eq!(folder.rrc(&args).go().exits(1).out, first);
+    }
+}
+
+#[test]
+fn what_is_found_in_a_file_that_is_called_is_said_once() {
+    let folder = Folder::with("lib/sub.yaml", BAD);
+    for name in ["a", "b", "z"] {
+        let call = format!("name: {name}\nsteps:\n- {{id: a, type: recipe, recipe: sub}}\n");
+        folder.write(&format!("{name}.yaml"), call);
+    }
+    let args = ["check", "--format", "concise", "-R", "lib", "."];
+    let said = folder.rrc(&args).go().exits(1);
+    assert_eq!(
+        said.out,
+        "./lib/sub.yaml:5:21: error[RRC0201] nothing defines `whom`\n"
+    );
+    // The same when only callers are asked about, by any name.
+    let path = folder.file("lib").display().to_string();
+    let args = [
+        "check", "--format", "concise", "-R", &path, "a.yaml", "b.yaml", "./a.yaml",
+    ];
+    let said = folder.rrc(&args).go().exits(1);
+    assert_eq!(said.out.lines().count(), 1, "{said:?}");
+    let statistics = ["check", "--statistics", "-R", "lib", "."];
+    folder
+        .rrc(&statistics)
+        .go()
+        .exits(1)
+        .out_has("     1  RRC0201");
+}
+
+#[test]
+fn fixes_stay_in_their_files() {
+    let sub = BAD.replace("name: bad", "name: bad\ncontext: {who: ada}");
+    let folder = Folder::with("sub.yaml", &sub);
+    let call = "name: call\nsteps:\n- {id: a, type: recipe, recipe: sub}\n";
+    folder.write("call.yaml", call);
+    // What is wrong with a file that is called is not put into the caller.
+    folder.rrc(&["check", "--fix", "call.yaml"]).go().exits(1);
+    assert_eq!(
+        (folder.read("call.yaml"), folder.read("sub.yaml")),
+        (call.into(), sub.clone())
+    );
+    let said = folder.rrc(&["check", "--fix", "."]).go().exits(0);
+    assert!(said.err.contains("1 finding fixed"), "{said:?}");
+    assert_eq!(folder.read("sub.yaml"), sub.replace("whom", "who"));
+    assert_eq!(folder.read("call.yaml"), call);
+}
+
+#[test]
+fn progress_is_not_for_pipes() {
+    let folder = Folder::new();
+    for number in 0..200 {
+        folder.write(&format!("{number}.yaml"), GOOD);
+    }
+    let said = folder.rrc(&["check", "."]).go().exits(0);
+    assert_eq!(said.err, "nothing found\n");
+}
