@@ -110,8 +110,11 @@ pub fn changed(plan: &Plan, file: &str) -> Vec<String> {
     changed
 }
 
+/// A directory that is no run, and why.
+pub type NoRun = (PathBuf, String);
+
 /// All runs here that can be read, the latest first, and those that cannot, with the reason.
-pub fn all() -> io::Result<(Vec<Recorded>, Vec<(PathBuf, String)>)> {
+pub fn all() -> io::Result<(Vec<Recorded>, Vec<NoRun>)> {
     let (mut found, mut unread) = (Vec::new(), Vec::new());
     let entries = match std::fs::read_dir(directory()) {
         Ok(entries) => entries,

@@ -70,8 +70,15 @@ pub fn check(
     let mut loaded = load::load(world, main, options, sources, &mut report);
     resolve::resolve(&loaded.program, &mut report);
     bounds::bounds(&loaded.program, &mut report);
-    let facts = infer::infer(&loaded.program, options.given);
-    lint::lint(&loaded.program, &facts, &mut report);
+    // A file that is read in the wrong dialect means something else than what it seems to mean.
+    let confused = report
+        .findings
+        .iter()
+        .any(|finding| finding.code == &codes::DIALECT_CONFLICT);
+    if !confused {
+        let facts = infer::infer(&loaded.program, options.given);
+        lint::lint(&loaded.program, &facts, &mut report);
+    }
     report.settle();
     let judged = loaded.program.units.first().map(|unit| unit.source);
     let silenced = suppress::suppress(&mut loaded.ignores, judged, &mut report);

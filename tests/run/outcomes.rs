@@ -164,9 +164,10 @@ fn json_that_is_missing_degrades_the_other_dialect() {
 #[test]
 fn conditions_skip_and_failing_conditions_fail() {
     let steps = "- {id: a, type: bash, command: echo 3, output: n}\n\
+                 - {id: w, type: bash, command: uname, output: word}\n\
                  - {id: b, type: bash, command: touch b, condition: '{{n}} > 5'}\n\
                  - {id: c, type: bash, command: 'true', condition: 'int({{n}}) == 3'}\n\
-                 - {id: d, type: bash, command: 'true', condition: \"int('x') == 3\", on_error: continue}\n";
+                 - {id: d, type: bash, command: 'true', condition: 'int({{word}}) == 3', on_error: continue}\n";
     let folder = Folder::with("a.yaml", amplifier(steps));
     let all = run(&folder, &[], 0);
     assert_eq!(step(&all, "b")["status"], "skipped");

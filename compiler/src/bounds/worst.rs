@@ -334,7 +334,9 @@ mod tests {
     use crate::world::Texts;
 
     fn of(steps: &str) -> Worst {
-        let text = format!("name: a\nversion: 1.0.0\ndescription: d\nsteps:\n{steps}");
+        let text = format!(
+            "name: a\nversion: 1.0.0\ndescription: d\ncontext: {{xs: [1]}}\nsteps:\n{steps}"
+        );
         let mut sources = Sources::default();
         let world = Texts::one("a.yaml", text);
         let checked = crate::check(&world, "a.yaml", Default::default(), &mut sources);
@@ -354,7 +356,7 @@ mod tests {
     #[test]
     fn a_loop_is_its_body_as_often_as_it_may_go_round() {
         let worst = of(
-            "- {id: a, type: bash, command: 'echo {{x}}', timeout: 10, foreach: [1, 2, 3, 4, 5], as: x, parallel: 2}\n",
+            "- {id: a, type: bash, command: 'echo {{x}}', timeout: 10, foreach: '{{xs}}', max_iterations: 5, as: x, parallel: 2}\n",
         );
         assert_eq!(worst.time_ms, Of(30_000));
         assert_eq!(worst.processes, Of(2));

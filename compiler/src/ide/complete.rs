@@ -229,7 +229,7 @@ fn open_hole(text: &str, offset: usize) -> Option<OpenHole<'_>> {
         path: &text[open + 2..word],
         word: word..end,
         filter: inside.contains('|'),
-        closed: match text[end..].as_bytes() {
+        closed: match &text.as_bytes()[end..] {
             [b'}', b'}', ..] | [b'.' | b'[' | b'|', ..] => "",
             [b'}', ..] => "}",
             _ => "}}",

@@ -77,7 +77,7 @@ impl<'a> Line<'a> {
 
     /// Whether something stands behind the colon that is not only a name or a type for what follows.
     fn holds_text(&self) -> bool {
-        !self.value.is_empty() && !(self.value.starts_with(['&', '!']) && !self.value.contains(' '))
+        !self.value.is_empty() && (!self.value.starts_with(['&', '!']) || self.value.contains(' '))
     }
 }
 

@@ -187,9 +187,7 @@ fn kind(step: Node<'_>) -> &str {
         return named.text();
     }
     let has = |field: &&str| step.get(field).is_some();
-    let known = KINDS
-        .iter()
-        .find(|(_, own)| own.iter().any(|field| has(&field)));
+    let known = KINDS.iter().find(|(_, own)| own.iter().any(&has));
     known.map_or("step", |(kind, _)| kind)
 }
 

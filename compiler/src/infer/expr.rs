@@ -76,10 +76,10 @@ impl<'s, 'a> Scope<'s, 'a> {
             parts.push(self.typed(part, visit));
         }
         visit(expr, &parts);
-        self.from_parts(expr, &parts)
+        self.made_of(expr, &parts)
     }
 
-    fn from_parts(&self, expr: &Expr, parts: &[Type]) -> Type {
+    fn made_of(&self, expr: &Expr, parts: &[Type]) -> Type {
         let part = |at: usize| parts.get(at).cloned().unwrap_or_else(Type::unknown);
         match &expr.kind {
             ExprKind::Literal(Literal::Map(_)) if self.facts.units[self.unit].confused => {
@@ -173,13 +173,12 @@ fn field(of: &Type, name: &str, missing: Missing) -> Type {
     let mut all = Type::nothing();
     all.assumed = of.assumed;
     for kind in kinds {
-        match kind {
-            Kind::Map(shape) => match shape.field(name) {
+        if let Kind::Map(shape) = kind {
+            match shape.field(name) {
                 Some(field) => all.join(field),
                 None if shape.open => return Type::unknown(),
                 None => {}
-            },
-            _ => {}
+            }
         }
     }
     match all.kinds() {

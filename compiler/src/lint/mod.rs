@@ -164,6 +164,11 @@ pub fn lint(program: &Program, facts: &Facts<'_>, report: &mut Report) {
             .get(first)
             .is_none_or(|(other, at)| *other != source || *at >= range.end)
     });
+    // Where a rule about names has spoken, what follows for values is no second mistake.
+    let spoken: FxHashSet<_> = report.findings.iter().map(|finding| finding.span).collect();
+    values
+        .findings
+        .retain(|finding| !spoken.contains(&finding.span));
     // A value that is text where a map was meant is one mistake, however often it is read.
     let mut said = FxHashSet::default();
     values.findings.retain(|finding| {

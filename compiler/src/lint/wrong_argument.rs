@@ -18,8 +18,8 @@ pub fn check(place: &Place<'_, '_>, _: Scope<'_, '_>, report: &mut Report) {
     let function = builtin.info().name;
     let sides = args.iter().zip(parts.iter());
     let wrong = match builtin {
-        Builtin::Len => sides.take(1).find_map(|side| len(side)),
-        Builtin::Int | Builtin::Float => sides.take(1).find_map(|side| number(side)),
+        Builtin::Len => sides.take(1).find_map(len),
+        Builtin::Int | Builtin::Float => sides.take(1).find_map(number),
         Builtin::Min | Builtin::Max => sides
             .filter(|side| is_whole(side.1))
             .map(|side| Wrong::fails(side, "cannot be compared"))

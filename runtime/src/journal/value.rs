@@ -323,7 +323,10 @@ mod tests {
     use super::*;
 
     fn there_and_back(value: &Value, secrets: &Secrets, again: &Secrets) -> (Value, String) {
-        let folder = std::env::temp_dir().join(format!("rrc-blobs-{}", std::process::id()));
+        // Tests run side by side, and each leaves nothing behind.
+        let thread = format!("{:?}", std::thread::current().id());
+        let name = format!("rrc-blobs-{}-{thread}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
         let encoder = Encoder {
             blobs: folder.clone(),
             secrets,
