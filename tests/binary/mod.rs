@@ -1,5 +1,10 @@
 //! The binary under test, as the suites of the command line meet it: in a folder of its own, with
 //! an environment of its own, and never for longer than a test may take.
+#![allow(
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a suite fails by panicking"
+)]
 #![allow(dead_code, reason = "each suite uses its own part")]
 
 use std::io::{Read, Write};
