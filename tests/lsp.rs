@@ -195,7 +195,7 @@ fn each_fix_is_a_quick_fix() {
     assert_eq!(
         shown,
         [
-            (true, "command: echo 😀😀 {{user}} {{user}}".to_string()),
+            (false, "command: echo 😀😀 {{user}} {{user}}".to_string()),
             (true, "type: bash".to_string()),
             (false, "command: 'echo {{said}} {{said}}'".to_string()),
         ]

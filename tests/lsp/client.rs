@@ -186,7 +186,7 @@ impl Editor {
         let params = json!({
             "textDocument": { "uri": uri },
             "position": { "line": line, "character": character },
-            "context": { "includeDeclaration": true },
+            "context": { "includeDeclaration": true, "triggerKind": 1 },
         });
         self.ask(method, params)
     }
