@@ -18,7 +18,7 @@ if not vim.wait(30000, function() return #findings() == 1 end, 20) then
 end
 local found = findings()[1]
 local line = vim.api.nvim_buf_get_lines(0, found.lnum, found.lnum + 1, false)[1]
-if line:sub(found.col + 1, found.end_col) ~= "usre" then
+if line:sub(found.col + 1, found.end_col) ~= "comand" then
   fail("wrong place: " .. vim.inspect(found))
 end
 
@@ -32,7 +32,7 @@ vim.lsp.util.apply_workspace_edit(action.edit, "utf-16")
 if not vim.wait(30000, function() return #findings() == 0 end, 20) then
   fail("not fixed: " .. vim.inspect(findings()))
 end
-if not table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), "\n"):find("{{user}}", 1, true) then
+if not table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), "\n"):find("command:", 1, true) then
   fail("wrong text")
 end
 print("nvim: found, fixed, gone\n")

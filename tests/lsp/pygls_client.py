@@ -19,6 +19,8 @@ context:
   user: ada
 steps:
   - id: a
+    type: bsh
+  - id: b
     type: bash
     command: echo \U0001f600 {{usre}}
 """
@@ -61,10 +63,10 @@ async def session(rrc):
     item = lsp.TextDocumentItem(uri=uri, language_id="yaml", version=1, text=TEXT)
     client.text_document_did_open(lsp.DidOpenTextDocumentParams(text_document=item))
     first = await wait(published, lambda said: said.version == 1)
-    (finding,) = first.diagnostics
-    assert finding.code == "RRC0201", finding
+    wrong, finding = first.diagnostics
+    assert (wrong.code, finding.code) == ("RRC0106", "RRC0201"), first
     start, end = finding.range.start, finding.range.end
-    assert (start.line, start.character, end.character) == (7, 23, 27), finding.range
+    assert (start.line, start.character, end.character) == (9, 23, 27), finding.range
 
     document = lsp.TextDocumentIdentifier(uri=uri)
     actions = await client.text_document_code_action_async(
@@ -75,10 +77,10 @@ async def session(rrc):
         )
     )
     quick = [one for one in actions if one.kind == lsp.CodeActionKind.QuickFix]
-    assert quick[0].is_preferred and quick[0].edit.changes[uri][0].new_text == "user", actions
+    assert quick[0].edit.changes[uri][0].new_text == "user", actions
     assert any(one.kind == "source.fixAll.rrc" for one in actions), actions
 
-    here = lsp.Position(line=7, character=6)
+    here = lsp.Position(line=9, character=6)
     hover = await client.text_document_hover_async(
         lsp.HoverParams(text_document=document, position=here)
     )
@@ -86,10 +88,10 @@ async def session(rrc):
     symbols = await client.text_document_document_symbol_async(
         lsp.DocumentSymbolParams(text_document=document)
     )
-    assert [one.name for one in symbols] == ["a"], symbols
+    assert [one.name for one in symbols] == ["a", "b"], symbols
     offered = await client.text_document_completion_async(
         lsp.CompletionParams(
-            text_document=document, position=lsp.Position(line=7, character=25)
+            text_document=document, position=lsp.Position(line=9, character=25)
         )
     )
     assert "user" in [one.label for one in offered], offered
@@ -102,10 +104,10 @@ async def session(rrc):
         )
     )
     second = await wait(published, lambda said: said.version == 2)
-    assert second.diagnostics == [], second
+    assert [one.code for one in second.diagnostics] == ["RRC0106"], second
     where = await client.text_document_definition_async(
         lsp.DefinitionParams(
-            text_document=document, position=lsp.Position(line=7, character=24)
+            text_document=document, position=lsp.Position(line=9, character=24)
         )
     )
     assert where[0].range.start == lsp.Position(line=3, character=2), where

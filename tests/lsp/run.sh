@@ -14,9 +14,8 @@ fi
 if command -v nvim >/dev/null; then
   folder=$(mktemp -d)
   trap 'rm -rf "$folder"' EXIT
-  printf 'name: x 😀\ncontext: {user: ada}\nsteps:\n  - {id: a, type: bash, command: "echo 😀 {{usre}}"}\n' > "$folder/a.yaml"
-  RRC=$rrc nvim --clean --headless "$folder/a.yaml" -l tests/lsp/nvim.lua 2>&1 ||
-    RRC=$rrc nvim --clean --headless "$folder/a.yaml" -c 'luafile tests/lsp/nvim.lua' 2>&1
+  printf 'name: x\nsteps:\n  - {id: "😀", type: bash, comand: echo}\n' > "$folder/a.yaml"
+  RRC=$rrc nvim --clean --headless "$folder/a.yaml" -c 'luafile tests/lsp/nvim.lua' 2>&1
 else
   echo "nvim: not installed, left out"
 fi
