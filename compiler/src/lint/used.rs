@@ -125,6 +125,7 @@ fn is_slip(one: &str, other: &str) -> bool {
 /// recipe that others call stores is theirs to read.
 pub fn outputs(program: &Program, report: &mut Report) {
     let called = called(program);
+    let suggested = suggested(report);
     for (number, unit) in program.units.iter().enumerate() {
         let uses = Uses::new(program, number, &mut Vec::new());
         if called[number] || uses.unseen {
@@ -137,7 +138,7 @@ pub fn outputs(program: &Program, report: &mut Report) {
             if by_itself || meant(unit, &uses, bind).is_some() || ids.contains(&bind.span) {
                 continue;
             }
-            if is_suggested(&bind.name, report) {
+            if suggested.contains(bind.name.as_str()) {
                 continue;
             }
             let message = format!("nothing reads `{}`", bind.name);
@@ -160,17 +161,21 @@ fn ids(unit: &Unit) -> FxHashSet<Span> {
     found
 }
 
-/// Whether a finding says already that this name was meant elsewhere.
-fn is_suggested(name: &str, report: &Report) -> bool {
-    let words = format!("did you mean `{name}`?");
-    report
+/// The names that findings say already were meant elsewhere.
+fn suggested(report: &Report) -> FxHashSet<String> {
+    let helps = report
         .findings
         .iter()
-        .any(|finding| finding.help.as_deref() == Some(&words))
+        .filter_map(|finding| finding.help.as_deref());
+    helps
+        .filter_map(|help| help.strip_prefix("did you mean `")?.strip_suffix("`?"))
+        .map(str::to_string)
+        .collect()
 }
 
 /// A variable of `context` that nothing reads.
 pub fn inputs(program: &Program, report: &mut Report) {
+    let suggested = suggested(report);
     for (number, unit) in program.units.iter().enumerate() {
         let uses = Uses::new(program, number, &mut Vec::new());
         if uses.unseen {
@@ -178,7 +183,7 @@ pub fn inputs(program: &Program, report: &mut Report) {
         }
         for input in &unit.inputs {
             let foreign = input.span.source != unit.source;
-            if uses.reads(&input.name) || foreign || is_suggested(&input.name, report) {
+            if uses.reads(&input.name) || foreign || suggested.contains(input.name.as_str()) {
                 continue;
             }
             let message = format!("nothing reads `{}`", input.name);

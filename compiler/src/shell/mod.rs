@@ -108,11 +108,13 @@ pub fn compile(text: &str, holes: &[HoleAt]) -> Script {
         let row = scan::units(text, holes);
         Scan::new(&row, &mut found).commands(command::End::Text);
         // The kind of a variable may be declared after a function that uses it.
-        found.positions.fill(None);
-        found.heres.clear();
-        found.sources.clear();
-        found.lost = None;
-        Scan::new(&row, &mut found).commands(command::End::Text);
+        if !found.declared.is_empty() {
+            found.positions.fill(None);
+            found.heres.clear();
+            found.sources.clear();
+            found.lost = None;
+            Scan::new(&row, &mut found).commands(command::End::Text);
+        }
     }
     let lost = found.lost.unwrap_or(Refusal::Lost);
     let heres = std::mem::take(&mut found.heres);
