@@ -154,35 +154,59 @@ impl Report {
 
 /// The nearest of `known` to what was written, if it is near enough to be a slip.
 pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let limit = (written.chars().count() / 3).clamp(1, 3);
-    known
-        .into_iter()
-        .filter(|name| *name != written)
-        .map(|name| (distance(written, name, limit), name))
-        .filter(|(distance, _)| *distance <= limit)
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, name)| name)
+    let letters = letters(written);
+    let limit = (letters.len() / 3).clamp(1, 3);
+    let mut best: Option<(usize, &str)> = None;
+    for name in known {
+        // Most names are too long or too short, and nothing more need be known about them.
+        let fits = !name.is_ascii() || name.len().abs_diff(letters.len()) <= limit;
+        if !fits || name == written {
+            continue;
+        }
+        let most = best.map_or(limit, |(distance, _)| distance - 1);
+        let distance = distance(&letters, name, most);
+        if distance <= most {
+            best = Some((distance, name));
+        }
+        if distance == 0 {
+            break;
+        }
+    }
+    best.map(|(_, name)| name)
+}
+
+type Letters = SmallVec<[char; 24]>;
+
+fn letters(word: &str) -> Letters {
+    word.chars().flat_map(char::to_lowercase).collect()
 }
 
 /// Edits between two words: insert, delete, replace, or swap two neighbours. Stops counting
 /// beyond `limit`.
-fn distance(a: &str, b: &str, limit: usize) -> usize {
-    let a: SmallVec<[char; 24]> = a.chars().flat_map(char::to_lowercase).collect();
-    let b: SmallVec<[char; 24]> = b.chars().flat_map(char::to_lowercase).collect();
+fn distance(a: &[char], b: &str, limit: usize) -> usize {
+    let b = letters(b);
     if a.len().abs_diff(b.len()) > limit {
         return limit + 1;
     }
-    let mut before: Vec<usize> = Vec::new();
-    let mut last: Vec<usize> = (0..=b.len()).collect();
+    type Row = SmallVec<[usize; 25]>;
+    let mut before = Row::new();
+    let mut last: Row = (0..=b.len()).collect();
     for i in 1..=a.len() {
-        let mut row = vec![i];
+        let mut row = Row::with_capacity(b.len() + 1);
+        row.push(i);
+        let mut least = i;
         for j in 1..=b.len() {
             let replace = last[j - 1] + usize::from(a[i - 1] != b[j - 1]);
             let mut best = replace.min(last[j] + 1).min(row[j - 1] + 1);
             if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
                 best = best.min(before[j - 2] + 1);
             }
+            least = least.min(best);
             row.push(best);
+        }
+        // A swap reaches back two rows, for one edit more than stands there.
+        if least > limit && last.iter().all(|edits| *edits >= limit) {
+            return limit + 1;
         }
         before = std::mem::replace(&mut last, row);
     }
