@@ -10,7 +10,7 @@
 mod generated;
 
 use criterion::Criterion;
-use generated::{plan, shortest, steps};
+use generated::{cost, plan, steps};
 use rrc_compiler::diagnostic::Report;
 use rrc_compiler::dialect;
 use rrc_compiler::source::Sources;
@@ -90,14 +90,8 @@ fn main() {
         bench.iter(|| evaluate(black_box(&mut constant), &variables));
     });
     group.finish();
-    let many = |machine: &mut Machine| {
-        shortest(30, || {
-            for _ in 0..10_000 {
-                black_box(evaluate(machine, &variables));
-            }
-        }) / 10_000.0
-    };
-    let (whole, least) = (many(&mut condition), many(&mut constant));
+    let whole = cost(|| drop(black_box(evaluate(&mut condition, &variables))));
+    let least = cost(|| drop(black_box(evaluate(&mut constant, &variables))));
     let mut ratios = vec![format!(
         "condition of {} bytes: {:.0} ns with the start of the machine, {:.0} ns more than a constant (goal 300)",
         CONDITION.len(),
@@ -110,10 +104,8 @@ fn main() {
         group.bench_function(format!("{count} steps"), |bench| {
             bench.iter(|| load(black_box(&bytes)));
         });
-        let loads = shortest(200, || drop(load(black_box(&bytes))));
-        let sums = shortest(200, || {
-            black_box(crc32c::crc32c(black_box(&bytes)));
-        });
+        let loads = cost(|| drop(load(black_box(&bytes))));
+        let sums = cost(|| drop(black_box(crc32c::crc32c(black_box(&bytes)))));
         ratios.push(format!(
             "plan of {count} steps, {} bytes: {:.1} µs (goal {goal}), {:.1} x its checksum",
             bytes.len(),
