@@ -99,11 +99,12 @@ impl Driver<'_> {
                 return;
             }
         }
-        let reply = past.replies.iter().find(|(known, ..)| *known == ticket);
-        let answer = reply.map(|(_, value, _)| !value.failed());
-        if asked.kind == Some(HostKind::Approve) && answer.is_some() {
-            self.say_approval(&args, None);
-            self.say_approval(&args, answer);
+        if asked.kind == Some(HostKind::Approve) {
+            let reply = past.replies.iter().find(|(known, ..)| *known == ticket);
+            if let Some(approved) = reply.map(|(_, value, _)| !value.failed()) {
+                self.say_approval(&args, None);
+                self.say_approval(&args, Some(approved));
+            }
         }
         if let Some(past) = &mut self.past {
             past.held.insert(ticket, Held::Call(asked, args));
