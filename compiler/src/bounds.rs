@@ -5,7 +5,7 @@
 
 pub mod worst;
 
-use crate::codes;
+use crate::codes::{self, Severity};
 use crate::diagnostic::{Diagnostic, Report};
 use crate::ir::{Action, Call, Node, OnFailure, Program, Step};
 use crate::source::Span;
@@ -15,14 +15,7 @@ pub fn bounds(program: &Program, report: &mut Report) {
     let Some(root) = program.units.first() else {
         return;
     };
-    let mut walk = Walk {
-        program,
-        path: Vec::new(),
-        deepest: None,
-        cycle: None,
-        below: 0,
-        known: FxHashMap::default(),
-    };
+    let mut walk = Walk::new(program, false);
     let (least, _) = walk.unit(0);
     if let Some((span, name)) = walk.cycle {
         let message = format!("`{name}` calls itself in the end, and nothing stops it");
@@ -39,11 +32,20 @@ pub fn bounds(program: &Program, report: &mut Report) {
     if least > u64::from(root.limits.steps) {
         let limit = root.limits.steps;
         let message = format!("at least {least} steps must run, and the limit is {limit}");
-        report.add(
-            Diagnostic::new(&codes::STEP_LIMIT, place, message).help(format!(
-                "set `recursion: {{max_total_steps: {least}}}` or more"
-            )),
-        );
+        report.add(Diagnostic::new(&codes::STEP_LIMIT, place, message).help(at_least(least)));
+    } else if root.limits.skipped_elsewhere {
+        let (counted, _) = Walk::new(program, true).unit(0);
+        let limit = root.limits.steps;
+        if counted > u64::from(limit) {
+            let message = format!(
+                "other runners count skipped steps: {counted} at least, and the limit is {limit}"
+            );
+            report.add(
+                Diagnostic::new(&codes::STEP_LIMIT, place, message)
+                    .severity(Severity::Warning)
+                    .help(at_least(counted)),
+            );
+        }
     }
     if let Some((depth, span)) = walk.deepest
         && depth > root.limits.depth as usize
@@ -57,8 +59,14 @@ pub fn bounds(program: &Program, report: &mut Report) {
     }
 }
 
+fn at_least(steps: u64) -> String {
+    format!("set `recursion: {{max_total_steps: {steps}}}` or more")
+}
+
 struct Walk<'a> {
     program: &'a Program,
+    /// Does a step that a condition skips count?
+    skipped: bool,
     /// The units that are being called, outermost first.
     path: Vec<usize>,
     /// The deepest call that must happen.
@@ -70,7 +78,19 @@ struct Walk<'a> {
     known: FxHashMap<usize, (u64, usize)>,
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
+    fn new(program: &'a Program, skipped: bool) -> Walk<'a> {
+        Walk {
+            program,
+            skipped,
+            path: Vec::new(),
+            deepest: None,
+            cycle: None,
+            below: 0,
+            known: FxHashMap::default(),
+        }
+    }
+
     /// Steps that a unit runs at least, and how deep it calls below itself.
     fn unit(&mut self, number: usize) -> (u64, usize) {
         if let Some(known) = self.known.get(&number) {
@@ -101,10 +121,10 @@ impl Walk<'_> {
 
     fn step(&mut self, step: &Step) -> (u64, bool) {
         let goes_on = step.on_failure != OnFailure::SkipRest;
-        if step.guard.is_some() {
-            return (0, goes_on);
-        }
         let counted = u64::from(!step.kind.is_hidden());
+        if step.guard.is_some() {
+            return (counted * u64::from(self.skipped), goes_on);
+        }
         let inside = match &step.node {
             Node::Seq(steps) => self.steps(steps).0,
             Node::Par { branches, .. } => branches.iter().fold(0, |sum: u64, branch| {

@@ -11,7 +11,7 @@ use crate::ir::visit;
 use crate::ir::{
     Action, Bind, Call, Expr, ExprKind, HOOK_NAMES, Missing, Node, Program, Step, Unit,
 };
-use crate::source::Span;
+use crate::source::{SourceId, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Names that are set while a loop runs its body.
@@ -25,6 +25,7 @@ pub fn resolve<'a>(program: &'a Program, report: &mut Report) -> Links<'a> {
         Scope::new(program, &links, number).unit(unit, report);
         inputs_given(program, &links, unit, report);
     }
+    say_a_few_times(&mut report.findings, known);
     // A name may be missing only because of a mistake that was found before, such as a loop that
     // is misspelt; what is near it is a guess, then.
     for finding in &mut report.findings[known..] {
@@ -36,6 +37,45 @@ pub fn resolve<'a>(program: &'a Program, report: &mut Report) -> Links<'a> {
         }
     }
     links
+}
+
+/// How often it is said that a name means nothing. More would only hide what else is wrong.
+const OFTEN: usize = 3;
+
+/// A name that nothing defines may be read all over a recipe: the last place that is said speaks
+/// for those that are not, and its fix mends them as well.
+fn say_a_few_times(findings: &mut Vec<Diagnostic>, from: usize) {
+    let mut places: FxHashMap<(SourceId, String), Vec<usize>> = FxHashMap::default();
+    for (at, finding) in findings.iter().enumerate().skip(from) {
+        if finding.code == &codes::UNDEFINED_VARIABLE {
+            let same = (finding.span.source, finding.message.clone());
+            places.entry(same).or_default().push(at);
+        }
+    }
+    let mut more = Vec::new();
+    for places in places.values().filter(|places| places.len() > OFTEN) {
+        let (said, rest) = places.split_at(OFTEN);
+        let edits: Vec<_> = rest
+            .iter()
+            .filter_map(|at| findings[*at].fix.as_ref())
+            .flat_map(|fix| fix.edits.clone())
+            .collect();
+        let last = &mut findings[said[OFTEN - 1]];
+        let places = match rest.len() {
+            1 => "one more place".to_string(),
+            count => format!("{count} more places"),
+        };
+        let help = last.help.take().unwrap_or_default();
+        last.help = Some(format!("{help} (it is read in {places})"));
+        if let Some(fix) = &mut last.fix {
+            fix.edits.extend(edits);
+        }
+        more.extend_from_slice(rest);
+    }
+    more.sort_unstable();
+    for at in more.into_iter().rev() {
+        findings.remove(at);
+    }
 }
 
 /// What one call gives a recipe, another must give as well. A name that no call gives is said

@@ -57,6 +57,7 @@ pub fn program(seed: u64) -> Program {
     let limits = RunLimits {
         depth: generator.random.below(4) as u32,
         steps,
+        skipped_elsewhere: false,
     };
     let units = (0..units).map(|_| generator.unit(limits)).collect();
     Program { units }

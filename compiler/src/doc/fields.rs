@@ -94,13 +94,15 @@ impl<'a> Fields<'a> {
             return fields;
         };
         fields.found.reserve(entries.len());
+        let mut strange = Vec::new();
         for entry in entries {
-            fields.place(*entry, report);
+            fields.place(*entry, &mut strange, report);
         }
+        fields.strange(&strange, report);
         fields
     }
 
-    fn place(&mut self, entry: Entry<'a>, report: &mut Report) {
+    fn place(&mut self, entry: Entry<'a>, strange: &mut Vec<Node<'a>>, report: &mut Report) {
         let Some(name) = entry.name() else {
             return wrong_type(
                 "the name of a field",
@@ -111,8 +113,12 @@ impl<'a> Fields<'a> {
             );
         };
         let Some(index) = self.shape.index(name) else {
-            if !self.shape.lets_through(name) {
-                self.unknown(name, entry.key, report);
+            if self.shape.lets_through(name) {
+                return;
+            }
+            match self.better(name) {
+                Some(better) => self.unknown(name, entry.key, Some(better), report),
+                None => strange.push(entry.key),
             }
             return;
         };
@@ -133,14 +139,35 @@ impl<'a> Fields<'a> {
         }
     }
 
-    fn unknown(&self, name: &str, key: Node<'a>, report: &mut Report) {
+    /// Fields that are like none of the shape. Where there are many, they all have the same cause.
+    fn strange(&self, keys: &[Node<'a>], report: &mut Report) {
+        const OFTEN: usize = 3;
+        for (number, key) in keys.iter().enumerate().take(OFTEN) {
+            let name = key.text().map_or("", |text| text.text());
+            self.unknown(name, *key, None, report);
+            let rest = keys.len() - number - 1;
+            if number + 1 == OFTEN
+                && rest > 0
+                && let Some(last) = report.findings.last_mut()
+            {
+                last.message = format!("{}, nor any of {rest} others", last.message);
+            }
+        }
+    }
+
+    fn unknown(
+        &self,
+        name: &str,
+        key: Node<'a>,
+        better: Option<&'static str>,
+        report: &mut Report,
+    ) {
         let span = name_span(key);
         let found = Diagnostic::new(
             &codes::UNKNOWN_FIELD,
             span,
             format!("{} has no field `{name}`", article(self.shape.what)),
         );
-        let better = self.better(name);
         report.add(match better {
             Some(advice) if advice.contains(' ') => found.help(advice),
             Some(better) => {

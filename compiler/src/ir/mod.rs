@@ -66,6 +66,8 @@ pub struct Input {
 pub struct RunLimits {
     pub depth: u32,
     pub steps: u32,
+    /// Do other runners count steps that a condition skips?
+    pub skipped_elsewhere: bool,
 }
 
 /// A node, and all that wraps it: the first field is the outermost.

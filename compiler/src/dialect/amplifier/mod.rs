@@ -25,6 +25,7 @@ pub static AMPLIFIER: Dialect = Dialect {
     limits: RunLimits {
         depth: 5,
         steps: 100,
+        skipped_elsewhere: false,
     },
     shares_variables: false,
 };

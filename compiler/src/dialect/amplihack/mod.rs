@@ -25,6 +25,7 @@ pub static AMPLIHACK: Dialect = Dialect {
     limits: RunLimits {
         depth: 6,
         steps: 200,
+        skipped_elsewhere: true,
     },
     shares_variables: true,
 };
