@@ -12,6 +12,8 @@ mod binary;
 mod children;
 #[path = "run/events.rs"]
 mod events;
+#[path = "run/graph.rs"]
+mod graph;
 #[path = "run/outcomes.rs"]
 mod outcomes;
 #[path = "run/parallel.rs"]

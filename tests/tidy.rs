@@ -332,7 +332,7 @@ const CRATES: [(&str, &[&[&str]]); 4] = [
             &["ir"],
             &["dialect"],
             &[
-                "suppress", "load", "link", "resolve", "infer", "bounds", "scripts",
+                "suppress", "load", "link", "resolve", "infer", "bounds", "scripts", "schedule",
             ],
             &["lint"],
             &["emit"],

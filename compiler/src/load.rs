@@ -8,7 +8,7 @@ use crate::diagnostic::{Diagnostic, Report};
 use crate::dialect::choose::{Choice, Pins, choose};
 use crate::dialect::{self, Dialect, Lowered, Parent};
 use crate::doc::{self, json, yaml};
-use crate::ir::{ExprKind, Part, Program, Script, Text, Unit, visit};
+use crate::ir::{Action, ExprKind, Node, Part, Program, Script, Step, Text, Unit, visit};
 use crate::source::{Source, SourceId, Sources, Span};
 use crate::suppress::{self, Ignore};
 use crate::world::{ReadError, World};
@@ -281,12 +281,19 @@ impl Loader<'_> {
 }
 
 /// The parent's steps first; a child's step of the same id takes the place of the parent's.
-fn merge(mut base: Unit, child: Unit, parent: &Parent) -> Unit {
+fn merge(mut base: Unit, mut child: Unit, parent: &Parent) -> Unit {
+    let mut graphs: Vec<Step> = [&mut base.steps, &mut child.steps]
+        .into_iter()
+        .filter_map(open_graph)
+        .collect();
     for step in child.steps {
         match base.steps.iter_mut().find(|known| known.id == step.id) {
             Some(known) => *known = step,
             None => base.steps.push(step),
         }
+    }
+    if let Some(graph) = graphs.pop() {
+        close_graph(&mut base.steps, graph, graphs.pop());
     }
     for input in child.inputs {
         match base
@@ -324,6 +331,38 @@ fn merge(mut base: Unit, child: Unit, parent: &Parent) -> Unit {
         },
         ..base
     }
+}
+
+/// Takes the steps out of the one graph among these, and gives back what is left of it.
+fn open_graph(steps: &mut Vec<Step>) -> Option<Step> {
+    let is_graph = |step: &Step| matches!(step.node, Node::Graph(_));
+    let at = steps.iter().position(is_graph)?;
+    if steps.iter().filter(|step| is_graph(step)).count() > 1 {
+        return None;
+    }
+    let mut held = steps.remove(at);
+    if let Node::Graph(graph) = &mut held.node {
+        steps.splice(at..at, std::mem::take(&mut graph.steps));
+    }
+    Some(held)
+}
+
+/// Puts the steps that can wait for each other back into a graph; what is checked before the first
+/// of them stays before it.
+fn close_graph(steps: &mut Vec<Step>, mut held: Step, other: Option<Step>) {
+    let checks = |step: &Step| match &step.node {
+        Node::Act(action) => matches!(**action, Action::Validate { .. }),
+        _ => false,
+    };
+    let (first, rest) = std::mem::take(steps).into_iter().partition(checks);
+    *steps = first;
+    if let Node::Graph(graph) = &mut held.node {
+        graph.steps = rest;
+        if let Some(Node::Graph(other)) = other.map(|other| other.node) {
+            graph.after.extend(other.after);
+        }
+    }
+    steps.push(held);
 }
 
 fn missing(name: &str, span: Span) -> Diagnostic {

@@ -225,6 +225,8 @@ fn drive(
                     trace.end(parent, own, status.word(), &value);
                 }
             },
+            // Deadlines do not pass here.
+            Poll::Timer { .. } | Poll::Cancel { .. } => {}
             Poll::Idle => busy(&trace, expected)?,
             Poll::Done(finished) if asked.is_empty() => return Ok((trace, finished)),
             Poll::Done(_) => return Err("it ends before everything is answered".to_string()),

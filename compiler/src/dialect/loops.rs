@@ -26,6 +26,22 @@ impl Lower<'_> {
                     .help("keep one of the two; put the other on a step of its own"),
             );
         }
+        let at_once = fields.node("parallel").is_some_and(|node| {
+            let scalar = node
+                .scalar()
+                .map(|scalar| resolve(scalar, self.dialect.schema));
+            scalar != Some(Plain::Bool(false))
+        });
+        if at_once && fields.has("break_when") {
+            let span = fields
+                .key_span("break_when")
+                .unwrap_or_else(|| fields.head());
+            let message = "`break_when` cannot end iterations that run at once";
+            self.report.add(
+                Diagnostic::new(&codes::EXCLUSIVE_FIELDS, span, message)
+                    .help("remove `parallel` to run them one after the other, or `break_when`"),
+            );
+        }
         for (field, needs) in [
             ("parallel", "foreach"),
             ("collect", "foreach` or `while_condition"),

@@ -70,7 +70,12 @@ impl Lower<'_> {
         };
         self.loop_only(&fields, looped);
         fields.check(UNREAD, self.report);
-        let deadline = self.deadline(&fields, kind);
+        // Other steps have deadlines of their own: what holds them has one only if it says so.
+        let holds = compound || kind == Some("recipe");
+        let deadline = match holds && !fields.has("timeout") {
+            true => None,
+            false => self.deadline(&fields, kind),
+        };
         let work = Step {
             id: id.clone(),
             span,

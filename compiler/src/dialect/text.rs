@@ -31,6 +31,8 @@ pub struct Lower<'r> {
     pub given: Vec<&'static str>,
     /// Holes whose values the author wants pasted into shell text: the variable, and the hole.
     pub pasted: Vec<(String, Span)>,
+    /// The lists of the recipe run as graphs.
+    pub graph: bool,
 }
 
 impl Lower<'_> {

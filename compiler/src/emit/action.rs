@@ -303,7 +303,7 @@ fn integer_or_empty(w: &mut Writer, failed: Label) {
 impl Emitter<'_> {
     /// Another recipe: its variables are made here, and what it leaves is taken apart here.
     /// Stack before: the open step; after: the open step and a reply whose output is its value.
-    fn recipe(&mut self, w: &mut Writer, call: &Call, step: u32, failed: Label) {
+    pub fn recipe(&mut self, w: &mut Writer, call: &Call, step: u32, failed: Label) {
         let Some(target) = call.target else {
             return self.late_recipe(w, call, step, failed);
         };

@@ -78,8 +78,9 @@ pub struct Step {
     /// Does the step run at all? Asked once.
     pub guard: Option<Guard>,
     pub attempts: Attempts,
-    /// Milliseconds for one attempt of an action that has a process or an agent; nothing else has
-    /// a deadline yet.
+    /// Milliseconds for one attempt: of a process, an agent, another recipe or a sequence; nothing
+    /// else has a deadline. 0 and less is none. A recipe or a sequence that fails under a deadline
+    /// leaves the variables as they were.
     pub deadline: Option<Expr>,
     pub on_failure: OnFailure,
     /// What of the output is the value of the step. A sequence has the value of its last step that
@@ -179,9 +180,22 @@ pub enum Node {
         branches: Vec<Step>,
         width: Option<u32>,
     },
+    /// Each as soon as it can, in a scope of its own that is taken when it starts; what it binds is
+    /// stored when it ends. File order is one of the orders that it may come to, and all of them
+    /// give the variables the same values. After a failure nothing more starts.
+    Graph(Graph),
     Each(Box<Each>),
     While(Box<While>),
     Act(Box<Action>),
+}
+
+/// Steps that wait for each other, and for nothing else; see `order` for what they wait for
+/// besides what is said here.
+#[derive(Clone, Debug)]
+pub struct Graph {
+    pub steps: Vec<Step>,
+    /// A step, and the id of one before it that it waits for.
+    pub after: Vec<(String, String)>,
 }
 
 /// The body once per item of a list.

@@ -1,11 +1,11 @@
 //! Shell variables that a script expects to find, and does not.
 
-use super::flow::{What, spelt, stands_for, trace};
+use super::flow::{What, trace};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Fix, Report, nearest};
 use crate::ir::{Action, Exports, Mention, Node, Program, Script, Step, Unit};
 use crate::resolve::Links;
-use crate::shell::Mentioned;
+use crate::shell::{Mentioned, spelt, stands_for};
 use rustc_hash::FxHashSet;
 
 const PREFIX: &str = "RECIPE_VAR_";

@@ -3,13 +3,13 @@
 //! Asks only about reads that fail when there is nothing, and about scripts that stop at unset
 //! variables. A name that nothing sets at all is the business of `resolve`.
 
-use super::flow::{Event, Flow, Under, What, is_met, known, spelt, stands_for};
+use super::flow::{Event, Flow, Under, What, is_met, known};
 use super::known::{Known, compared};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Report};
 use crate::ir::{Exports, Expr, ExprKind, Missing, Program, Unit, visit};
 use crate::resolve::Links;
-use crate::shell::Mentioned;
+use crate::shell::{Mentioned, spelt, stands_for};
 use crate::source::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 

@@ -1,9 +1,10 @@
 //! Which variables a unit reads, in any way: what nobody reads is a slip or left over.
 
-use super::flow::{What, called, spelt, stands_for, trace};
+use super::flow::{What, called, trace};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Fix, Report, nearest};
 use crate::ir::{Bind, Exports, Program, Unit, visit};
+use crate::shell::{spelt, stands_for};
 use crate::source::Span;
 use rustc_hash::FxHashSet;
 

@@ -121,6 +121,26 @@ pub fn is_nounset(text: &str) -> bool {
     })
 }
 
+/// A name as the environment of a script spells it: two variables may share one.
+pub fn spelt(name: &str) -> String {
+    let plain = |c: char| match c.is_ascii_alphanumeric() {
+        true => c.to_ascii_lowercase(),
+        false => '_',
+    };
+    name.chars().map(plain).collect()
+}
+
+/// What a shell variable may stand for, spelt in the same way: the value of a variable or, after
+/// two underscores, a field of it.
+pub fn stands_for(mention: &str) -> impl Iterator<Item = String> {
+    let whole = spelt(mention.strip_prefix("RECIPE_VAR_").unwrap_or(mention));
+    let ends: Vec<usize> = whole.match_indices("__").map(|(at, _)| at).collect();
+    let all = ends.into_iter().chain([whole.len()]);
+    all.map(|end| whole[..end].to_string())
+        .collect::<Vec<String>>()
+        .into_iter()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

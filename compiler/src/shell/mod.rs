@@ -18,7 +18,7 @@ mod word;
 #[cfg(test)]
 mod tests;
 
-pub use mention::{Mentioned, is_nounset, mentions};
+pub use mention::{Mentioned, is_nounset, mentions, spelt, stands_for};
 pub use position::{Place, Position, Problem, Quote, Repair, Use};
 
 use crate::codes;
