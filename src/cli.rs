@@ -177,7 +177,7 @@ pub struct BuildArgs {
     pub check: bool,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct RunArgs {
     /// The recipe, or a plan
     #[arg(value_name = "FILE|PLAN", required_unless_present_any = ["resume", "replay"])]
@@ -227,6 +227,9 @@ pub struct RunArgs {
     /// Show a recorded run again without running anything; with FILE, hold it against that recipe
     #[arg(long, value_name = "RUN")]
     pub replay: Option<String>,
+    /// Ask agents by this program, or as the agent of this name in rrc.toml is asked
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
     /// Never show the value of this variable; may be given several times
     #[arg(long, value_name = "NAME")]
     pub secret: Vec<String>,

@@ -15,6 +15,7 @@ mod eval;
 mod explain;
 mod lsp;
 mod plan;
+mod preflight;
 mod recorded;
 mod results;
 mod run;

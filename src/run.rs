@@ -3,6 +3,7 @@
 use crate::audit::Audit;
 use crate::cli::{Global, RunArgs, RunFormat};
 use crate::config::Config;
+use crate::preflight::{self, Preflight};
 use crate::results::{self, Clock};
 use crate::{OK, Streams, USAGE, dry, plan, recorded, values};
 use rrc_compiler::ir::{EXCLUDE_TAGS, INCLUDE_TAGS, Program};
@@ -10,7 +11,7 @@ use rrc_compiler::source::Sources;
 use rrc_runtime::driver::{self, Memory, Outcome, Settings};
 use rrc_runtime::event::{Event, What};
 use rrc_runtime::process::Signal;
-use rrc_vm::plan::{Const, NeedKind, Plan};
+use rrc_vm::plan::{Const, Plan};
 use rrc_vm::value::{Map, Value};
 use rrc_vm::verify::Verified;
 use std::io::{self, IsTerminal};
@@ -76,6 +77,7 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
         Ok(config) => config,
         Err(code) => return Ok(code),
     };
+    let args = &with_secrets(args, &config);
     let loaded = match load(file, Some(&given), &args.secret, &config, global, streams)? {
         Ok(loaded) => loaded,
         Err(code) => return Ok(code),
@@ -103,12 +105,24 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
     if args.explain || args.dry_run {
         return show_plan(&loaded, file, &variables, args, streams);
     }
-    if !agents_are_known(verified.plan(), &config, file, streams)? {
-        return Ok(USAGE);
-    }
     let Some(directory) = directory(global, streams)? else {
         return Ok(USAGE);
     };
+    let agents = match preflight::agents(verified.plan(), args, &config, &directory, streams)? {
+        Ok(agents) => agents,
+        Err(code) => return Ok(code),
+    };
+    let preflight = Preflight {
+        plan: verified.plan(),
+        file,
+        directory: &directory,
+        agents: &agents,
+        given: &given,
+        args,
+    };
+    if !preflight.check(global.quiet, streams)? {
+        return Ok(USAGE);
+    }
     let Some(timeout) = timeout(args, streams)? else {
         return Ok(USAGE);
     };
@@ -120,7 +134,7 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
         timeout,
         approve: args.approve.clone(),
         deny: args.deny.clone(),
-        agents: config.agents.clone(),
+        agents,
     };
     runner_values(&mut variables, verified.plan(), args, &settings, &clock);
     let prepared = Prepared {
@@ -312,38 +326,6 @@ fn report(
     }
 }
 
-/// Says which steps need an agent when none is configured, before anything runs.
-pub fn agents_are_known(
-    plan: &Plan,
-    config: &Config,
-    file: &str,
-    streams: &mut Streams<'_>,
-) -> io::Result<bool> {
-    let text = |id: u32| plan.texts.get(id).unwrap_or_default();
-    let needs = plan
-        .needs
-        .iter()
-        .filter(|need| need.kind == NeedKind::Agent);
-    let missing: Vec<&str> = needs
-        .filter(|need| config.agents.command(text(need.name)).is_none())
-        .filter_map(|need| plan.steps.get(need.step as usize))
-        .map(|step| text(step.id))
-        .collect();
-    if missing.is_empty() {
-        return Ok(true);
-    }
-    writeln!(
-        streams.err,
-        "rrc: {file}: no agent is configured for: {}",
-        missing.join(", ")
-    )?;
-    writeln!(
-        streams.err,
-        "help: set `command` under `[agent]` in rrc.toml"
-    )?;
-    Ok(false)
-}
-
 /// How many processes may run at once.
 pub fn jobs(args: &RunArgs, config: &Config) -> usize {
     args.jobs.or(config.run.jobs).unwrap_or(MOST_PROCESSES) as usize
@@ -385,6 +367,13 @@ pub fn timeout(args: &RunArgs, streams: &mut Streams<'_>) -> io::Result<Option<O
             Ok(None)
         }
     }
+}
+
+/// The arguments, with the secrets that the configuration names.
+pub fn with_secrets(args: &RunArgs, config: &Config) -> RunArgs {
+    let mut args = args.clone();
+    args.secret.extend_from_slice(&config.run.secrets);
+    args
 }
 
 /// What variables hold when nobody says otherwise.

@@ -8,6 +8,8 @@
 
 mod binary;
 
+#[path = "run/agents.rs"]
+mod agents;
 #[path = "run/children.rs"]
 mod children;
 #[path = "run/events.rs"]

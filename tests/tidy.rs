@@ -373,7 +373,7 @@ const CRATES: [(&str, &[&[&str]]); 4] = [
             &["cli"],
             &["config", "disk"],
             &["plan", "values", "results"],
-            &["audit", "dry"],
+            &["audit", "dry", "preflight"],
             &[
                 "build", "check", "disasm", "eval", "explain", "lsp", "recorded", "run", "runs",
             ],

@@ -319,6 +319,7 @@ fn merge(mut base: Unit, mut child: Unit, parent: &Parent) -> Unit {
         }
     }
     base.secrets.extend(child.secrets);
+    base.pace = child.pace.or(base.pace);
     Unit {
         source: child.source,
         name: child.name,

@@ -3,17 +3,18 @@
 //! Knows no recipe and no dialect. The machine decides what to ask and in which order; the driver
 //! answers as answers come, and makes events of what the machine says.
 
+mod agents;
 mod history;
 mod perform;
 
 use crate::agent::Agents;
 use crate::event::{Event, RecordId, RunStatus, StepRef, What};
 use crate::journal::{Again, Finish, Journal, Past};
-use crate::process::{ChildId, Loop, Request, Setup, Signal, TimerId};
+use crate::process::{ChildId, Loop, Setup, Signal, TimerId};
 use crate::record::Records;
 use crate::secret::Secrets;
 use history::Recall;
-use perform::{Asked, Ready, Running};
+use perform::{Asked, Job, Ready, Running};
 use rrc_vm::fault::FailureKind;
 use rrc_vm::isa::Status;
 use rrc_vm::machine::{Finished, Machine, Note, Poll};
@@ -115,7 +116,8 @@ struct Driver<'a> {
     children: FxHashMap<ChildId, Running>,
     timers: FxHashMap<TimerId, Asked>,
     /// Calls that wait until fewer processes run.
-    waiting: VecDeque<(Asked, Request)>,
+    waiting: VecDeque<Job>,
+    agents: agents::Queue,
     /// Replies that need nothing from outside.
     ready: VecDeque<Ready>,
     /// The ends of pieces of long lines.
@@ -186,6 +188,7 @@ impl<'a> Driver<'a> {
             children: FxHashMap::default(),
             timers: FxHashMap::default(),
             waiting: VecDeque::new(),
+            agents: agents::Queue::default(),
             ready: VecDeque::new(),
             pieces: FxHashMap::default(),
             hidden: FxHashMap::default(),

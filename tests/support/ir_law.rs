@@ -230,7 +230,6 @@ fn drive(
             Poll::Idle => busy(&trace, expected)?,
             Poll::Done(finished) if asked.is_empty() => return Ok((trace, finished)),
             Poll::Done(_) => return Err("it ends before everything is answered".to_string()),
-            other => return Err(format!("{other:?} is not for compiled recipes")),
         }
         if !asked.is_empty() && (idle || random.once_in(4)) {
             let next = asked.swap_remove(random.below(asked.len()));

@@ -20,9 +20,6 @@ use rustc_hash::FxHashMap;
 /// More steps than this are refused: nobody wrote them, and every table grows with them.
 pub const MOST_STEPS: usize = 20_000;
 
-/// Fields that nothing reads yet; what is written there must make sense all the same.
-const UNREAD: &[&str] = &["rate_limiting"];
-
 /// How a recipe is read, besides its dialect.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
@@ -69,7 +66,7 @@ pub fn lower(
     lower.unique_ids(&steps);
     order::check(node, lower.report);
     raw::check(&lower.pasted, &steps, lower.report);
-    fields.check(UNREAD, lower.report);
+    let pace = lower.pace(&fields);
     let extends = fields.text("extends", lower.report);
     let parent = extends.map(|name| Parent {
         name: name.text().to_string(),
@@ -91,6 +88,7 @@ pub fn lower(
         limits,
         exports: dialect.exports,
         hooks,
+        pace,
         steps,
     };
     Some(Lowered { unit, parent })
@@ -156,6 +154,7 @@ pub fn lower_expression(
         limits: dialect.limits,
         exports: dialect.exports,
         hooks: Hooks::default(),
+        pace: None,
         steps: Vec::new(),
     };
     Some((unit, expr))

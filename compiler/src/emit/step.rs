@@ -494,11 +494,24 @@ impl Emitter<'_> {
         let Ways { failed, exits, .. } = ways;
         match &step.node {
             Node::Act(action) => {
-                if let (Action::Call(call), Some(ms)) = (&**action, &step.deadline) {
-                    self.recipe_within(w, (&step.id, call, ms), number, failed, exits);
-                    return self.bind(w, step, value, this, ways);
+                self.needs(step, action, number);
+                let recovers = matches!(&**action, Action::Call(call) if call.recovers);
+                let (wrong, done) = match recovers {
+                    true => (w.label(), w.label()),
+                    false => (failed, failed),
+                };
+                match (&**action, &step.deadline) {
+                    (Action::Call(call), Some(ms)) => {
+                        self.recipe_within(w, (&step.id, call, ms), number, wrong, exits);
+                    }
+                    (action, deadline) => self.action(w, action, deadline.as_ref(), number, wrong),
                 }
-                self.action(w, action, step.deadline.as_ref(), number, failed);
+                if recovers {
+                    w.push(Instr::Jump { to: w.to(done) });
+                    w.bind(wrong);
+                    self.recover(w, &step.id, number, failed);
+                    w.bind(done);
+                }
                 self.bind(w, step, value, this, ways);
             }
             Node::Seq(steps) if let Some(ms) = &step.deadline => {

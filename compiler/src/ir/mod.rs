@@ -35,7 +35,30 @@ pub struct Unit {
     /// What scripts find in their environment.
     pub exports: Exports,
     pub hooks: Hooks,
+    /// How fast agents are asked; what the first unit says holds for all.
+    pub pace: Option<Pace>,
     pub steps: Vec<Step>,
+}
+
+/// How fast agents are asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pace {
+    /// How many at once.
+    pub width: Option<u32>,
+    /// Milliseconds between the end of one answer and the next question.
+    pub pause_ms: u64,
+    /// What to do when an agent says that it is asked too often; none: it has failed.
+    pub backoff: Option<Backoff>,
+}
+
+/// Pauses that grow while agents refuse to answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Backoff {
+    pub first_ms: u64,
+    pub longest_ms: u64,
+    pub growth: f64,
+    /// After so many answers the pause is short again.
+    pub calm: u32,
 }
 
 /// Scripts that run around each step, in a scope that also says which step it is.
@@ -271,6 +294,8 @@ pub struct Agent {
     pub env: Vec<(String, Text)>,
     /// As for [`Exec`].
     pub once: bool,
+    /// Are all changes staged in git after an answer?
+    pub stage: bool,
 }
 
 /// Another recipe, and the variables it is given.
@@ -284,6 +309,8 @@ pub struct Call {
     pub spreads: bool,
     /// Which unit it is, once that is known: an index into the program.
     pub target: Option<usize>,
+    /// Is an agent asked to put it right when it fails? If it says so, the step has succeeded.
+    pub recovers: bool,
 }
 
 /// One process: a script in a shell.

@@ -8,6 +8,7 @@
 mod command;
 mod heredoc;
 mod mention;
+mod needed;
 mod position;
 mod programs;
 pub mod render;
@@ -19,6 +20,7 @@ mod word;
 mod tests;
 
 pub use mention::{Mentioned, is_nounset, mentions, spelt, stands_for};
+pub use needed::needed;
 pub use position::{Place, Position, Problem, Quote, Repair, Use};
 
 use crate::codes;
