@@ -167,7 +167,7 @@ mod tests {
         }
         for text in [
             "main.rs:429: mismatched types",
-            "see issue #429",
+            "see ticket 429",
             "api call 14290 failed",
             "",
         ] {
