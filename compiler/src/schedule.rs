@@ -140,9 +140,12 @@ impl Uses {
         visit::walk_action(action, &mut |expr| self.one(expr));
         match action {
             Action::Exec(exec) if exec.exports == Exports::Everything => {
-                let mentions = exec.script.mentions.iter();
-                self.reads
-                    .extend(mentions.flat_map(|mention| stands_for(&mention.name)));
+                for mention in &exec.script.mentions {
+                    stands_for(&mention.name, |name| {
+                        self.reads.insert(name.to_string());
+                        false
+                    });
+                }
             }
             Action::Call(call) => {
                 self.reads_all |= call.inherits;

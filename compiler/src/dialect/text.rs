@@ -386,25 +386,21 @@ impl Lower<'_> {
                 }),
             }
         }
-        let part = |piece: &shell::Piece| match piece {
-            shell::Piece::Text(text) => Some(ScriptPart::Source(text.clone())),
-            shell::Piece::Paste(hole) => Some(ScriptPart::Paste(values[*hole].clone())),
-            shell::Piece::Words(hole) => Some(ScriptPart::Words(values[*hole].clone())),
-            shell::Piece::Delimiter(_) => None,
-        };
-        for piece in &compiled.pieces {
-            script.parts.push(match piece {
-                shell::Piece::Delimiter(number) => {
-                    let heredoc = &compiled.heredocs[*number];
-                    let body = compiled.pieces[heredoc.body.clone()]
-                        .iter()
-                        .filter_map(part);
-                    ScriptPart::Delimiter {
-                        base: heredoc.delimiter.clone(),
-                        body: body.collect(),
-                    }
+        let marks: Vec<ScriptPart> = compiled
+            .heredocs
+            .into_iter()
+            .map(|heredoc| {
+                let body = compiled.pieces[heredoc.body].iter().cloned();
+                ScriptPart::Delimiter {
+                    base: heredoc.delimiter,
+                    body: body.filter_map(|piece| part(piece, &values)).collect(),
                 }
-                other => part(other).expect("everything but a delimiter is a part"),
+            })
+            .collect();
+        for piece in compiled.pieces {
+            script.parts.extend(match piece {
+                shell::Piece::Delimiter(number) => marks.get(number).cloned(),
+                other => part(other, &values),
             });
         }
         script
@@ -444,6 +440,16 @@ impl Lower<'_> {
             }
             _ => value,
         }
+    }
+}
+
+/// What a piece of shell text is in a script; not the end mark of a heredoc, which has pieces itself.
+fn part(piece: shell::Piece, values: &[Expr]) -> Option<ScriptPart> {
+    match piece {
+        shell::Piece::Text(text) => Some(ScriptPart::Source(text)),
+        shell::Piece::Paste(hole) => Some(ScriptPart::Paste(values[hole].clone())),
+        shell::Piece::Words(hole) => Some(ScriptPart::Words(values[hole].clone())),
+        shell::Piece::Delimiter(_) => None,
     }
 }
 

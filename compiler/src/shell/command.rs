@@ -348,6 +348,10 @@ impl Scan<'_, '_, '_> {
             self.pos = start;
             return None;
         }
+        if !self.sees("=") && !self.sees("+=") && !self.sees("[") {
+            self.pos = start;
+            return None;
+        }
         for byte in name.bytes() {
             word.push(byte, true);
         }
@@ -582,7 +586,7 @@ impl Scan<'_, '_, '_> {
                 "-v" | "-R" => Around::new(Place::Name),
                 _ => Around::new(Place::Test),
             };
-            left = word.holes;
+            left = word.holes.into_vec();
         }
     }
 }

@@ -130,15 +130,12 @@ pub fn spelt(name: &str) -> String {
     name.chars().map(plain).collect()
 }
 
-/// What a shell variable may stand for, spelt in the same way: the value of a variable or, after
-/// two underscores, a field of it.
-pub fn stands_for(mention: &str) -> impl Iterator<Item = String> {
+/// Whether one of the things that a shell variable may stand for is as asked: the value of a
+/// variable or, after two underscores, a field of it. They are spelt in the same way.
+pub fn stands_for(mention: &str, mut ask: impl FnMut(&str) -> bool) -> bool {
     let whole = spelt(mention.strip_prefix("RECIPE_VAR_").unwrap_or(mention));
-    let ends: Vec<usize> = whole.match_indices("__").map(|(at, _)| at).collect();
-    let all = ends.into_iter().chain([whole.len()]);
-    all.map(|end| whole[..end].to_string())
-        .collect::<Vec<String>>()
-        .into_iter()
+    let mut fields = whole.match_indices("__").map(|(end, _)| end);
+    fields.any(|end| ask(&whole[..end])) || ask(&whole)
 }
 
 #[cfg(test)]

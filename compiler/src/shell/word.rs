@@ -4,16 +4,17 @@
 
 use super::position::{Place, Quote, Refusal};
 use super::scan::{Around, EXPANSION, HOLE, Scan, Unit};
+use smallvec::SmallVec;
 
 /// A word as it was written.
 #[derive(Default)]
 pub(super) struct Word {
     /// Its bytes after quote removal, with `HOLE` and `EXPANSION` for what is not literal.
-    pub shape: Vec<u8>,
+    pub shape: SmallVec<[u8; 32]>,
     /// Which of them stand outside quotes.
-    pub bare: Vec<bool>,
+    pub bare: SmallVec<[bool; 32]>,
     /// The holes right in it: not those in a command substitution, which belong to its commands.
-    pub holes: Vec<usize>,
+    pub holes: SmallVec<[usize; 2]>,
     /// Whether any part is quoted, so that it is no reserved word.
     pub quoted: bool,
     /// The offset of its first unit in the row, and of the unit after it.
