@@ -194,6 +194,9 @@ pub struct RunArgs {
     /// How many processes may run at once [default: 64]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub jobs: Option<u32>,
+    /// Say when steps start and end, whatever is printed; on a terminal, show those that run
+    #[arg(long)]
+    pub progress: bool,
     /// Run only steps without tags or with one of these
     #[arg(long, value_name = "TAGS", value_delimiter = ',')]
     pub include_tags: Vec<String>,

@@ -13,6 +13,7 @@ mod disk;
 mod dry;
 mod eval;
 mod explain;
+mod live;
 mod lsp;
 mod plan;
 mod preflight;

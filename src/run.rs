@@ -3,6 +3,7 @@
 use crate::audit::Audit;
 use crate::cli::{Global, RunArgs, RunFormat};
 use crate::config::Config;
+use crate::live::Live;
 use crate::preflight::{self, Preflight};
 use crate::results::{self, Clock};
 use crate::{OK, Streams, USAGE, dry, plan, recorded, values};
@@ -232,21 +233,28 @@ fn perform(
     // A reader that goes away does not end the run: its steps have effects that count.
     let mut lost = false;
     let mut unaudited = false;
+    let live = Live::new(args, global);
     let mut tell = |event: &Event| {
+        // Nobody to tell it to is no reason to stop.
+        let _ = live.see(event, streams.err);
+        let out = &mut *streams.out;
         let written = match args.output_format {
-            RunFormat::Events => results::event_line(event, settings, clock, streams.out),
+            RunFormat::Events => live.above(|| results::event_line(event, settings, clock, out)),
             RunFormat::Text if event.replayed && !global.verbose => Ok(()),
-            RunFormat::Text if !global.quiet => results::text_line(event, color, streams.out),
+            RunFormat::Text if !global.quiet && results::is_told(event) => {
+                live.above(|| results::text_line(event, color, out).and_then(|()| out.flush()))
+            }
             RunFormat::Text | RunFormat::Json => Ok(()),
         };
         lost |= written.is_err();
-        // Nobody to tell it to is no reason to stop.
-        let _ = notice(event, streams.err);
+        if is_notice(event) {
+            let _ = live.above(|| notice(event, streams.err));
+        }
         if let Some(audit) = &mut audit {
             unaudited |= audit.see(event).is_err();
         }
     };
-    let mut ask = ask;
+    let mut ask = |stage: &str, prompt: &str| live.alone(|| ask(stage, prompt));
     let outcome = driver::run(
         Rc::clone(verified),
         variables,
@@ -255,6 +263,7 @@ fn perform(
         &mut tell,
         &mut ask,
     )?;
+    drop(live);
     if unaudited {
         writeln!(
             streams.err,
@@ -267,7 +276,11 @@ fn perform(
     Ok(outcome)
 }
 
-/// What a user should know however the run is shown.
+/// Whether a user should know it however the run is shown.
+fn is_notice(event: &Event) -> bool {
+    matches!(event.what, What::StepInterrupted | What::RunWarning { .. })
+}
+
 fn notice(event: &Event, err: &mut dyn io::Write) -> io::Result<()> {
     match (&event.what, &event.step) {
         (What::StepInterrupted, Some(step)) => {

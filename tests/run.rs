@@ -16,6 +16,8 @@ mod children;
 mod events;
 #[path = "run/graph.rs"]
 mod graph;
+#[path = "run/live.rs"]
+mod live;
 #[path = "run/outcomes.rs"]
 mod outcomes;
 #[path = "run/parallel.rs"]
