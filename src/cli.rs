@@ -95,6 +95,8 @@ pub enum Command {
     Disasm(DisasmArgs),
     /// Say what a finding means; without a code, list them all
     Explain(ExplainArgs),
+    /// List the recipes on the search path
+    List,
     /// Serve editors over standard input and output
     Lsp(LspArgs),
     /// Print completions for a shell
@@ -334,6 +336,7 @@ impl Global {
             raw: self.substitution == Some(Substitution::Raw),
             given: None,
             timeout_ms: None,
+            open: false,
         }
     }
 

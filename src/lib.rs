@@ -13,6 +13,7 @@ mod disk;
 mod dry;
 mod eval;
 mod explain;
+mod list;
 mod live;
 mod lsp;
 mod plan;
@@ -69,6 +70,7 @@ pub fn run(
         cli::Command::Eval(args) => eval::eval(args, global, &mut streams),
         cli::Command::Disasm(args) => disasm::disasm(args, global, &mut streams),
         cli::Command::Explain(args) => explain::explain(args, &mut streams),
+        cli::Command::List => list::list(global, &mut streams),
         cli::Command::Lsp(_) => lsp::lsp(global, &mut streams),
         cli::Command::Completions(args) => cli::completions(args, &mut streams),
     };

@@ -21,7 +21,7 @@ use rrc_vm::machine::{Finished, Machine, Note, Poll};
 use rrc_vm::plan::{NeedKind, Plan, StepKind};
 use rrc_vm::value::{Map, Value};
 use rrc_vm::verify::Verified;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 use std::io;
 use std::path::PathBuf;
@@ -133,6 +133,9 @@ struct Driver<'a> {
     /// The secret variables that steps of the plan set, and the open records of such steps.
     gives: FxHashMap<u32, Vec<String>>,
     giving: FxHashMap<RecordId, u32>,
+    /// Steps of which nothing must run twice, and their open records with all in them.
+    once: FxHashSet<u32>,
+    kept: FxHashSet<RecordId>,
     next_ticket: u64,
     /// The last reply to the work of each open step, and what stands around each.
     answered: FxHashMap<RecordId, Again>,
@@ -161,7 +164,11 @@ impl<'a> Driver<'a> {
         ask: &'a mut Ask<'a>,
     ) -> io::Result<Driver<'a>> {
         let mut gives: FxHashMap<u32, Vec<String>> = FxHashMap::default();
+        let mut once = FxHashSet::default();
         for need in &plan.plan().needs {
+            if need.kind == NeedKind::Once {
+                once.insert(need.step);
+            }
             if need.kind == NeedKind::SecretOutput {
                 let name = text(plan.plan(), need.name);
                 gives.entry(need.step).or_default().push(name);
@@ -200,6 +207,8 @@ impl<'a> Driver<'a> {
             secrets: memory.secrets,
             gives,
             giving: FxHashMap::default(),
+            once,
+            kept: FxHashSet::default(),
             next_ticket: 0,
             answered: FxHashMap::default(),
             around: FxHashMap::default(),
@@ -320,6 +329,10 @@ impl<'a> Driver<'a> {
                 iteration,
             } => {
                 self.around.insert(record.0, parent.map(|parent| parent.0));
+                let kept = parent.is_some_and(|parent| self.kept.contains(&parent.0));
+                if kept || self.once.contains(&step) {
+                    self.kept.insert(record.0);
+                }
                 if self.gives.contains_key(&step) {
                     self.giving.insert(record.0, step);
                 }
@@ -402,6 +415,7 @@ impl<'a> Driver<'a> {
         let answered = self.answered.remove(&record);
         let around = self.around.remove(&record).flatten();
         self.giving.remove(&record);
+        self.kept.remove(&record);
         if status != Status::Failed {
             return;
         }

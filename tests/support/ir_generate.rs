@@ -597,6 +597,7 @@ impl Generator {
             // What a recipe spreads could meet what is set beside it.
             spreads: !self.beside && self.random.once_in(2),
             target: (!self.random.once_in(4)).then_some(target),
+            once: false,
             recovers: false,
         }
     }

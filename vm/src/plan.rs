@@ -249,6 +249,7 @@ need_kinds! {
     5 Tool "tool";
     6 Secret "secret";
     7 SecretOutput "secret output";
+    8 Once "once";
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -51,6 +51,7 @@ pub fn lower(
         given: Vec::new(),
         pasted: Vec::new(),
         graph: false,
+        secrets: Vec::new(),
     };
     let name = lower.header(&fields, options);
     if lower.report_choice(&fields) == Some("raw") {
@@ -60,6 +61,7 @@ pub fn lower(
     let inputs = lower.inputs(&fields);
     let limits = lower.limits(&fields);
     let secrets = lower.secrets(&fields);
+    lower.secrets.clone_from(&secrets);
     let hooks = lower.hooks(&fields);
     let mut steps = lower.validations(&fields);
     steps.extend(lower.all_steps(&fields));
@@ -125,6 +127,7 @@ pub fn lower_expression(
         given: Vec::new(),
         pasted: Vec::new(),
         graph: false,
+        secrets: Vec::new(),
     };
     let written = Written::plain(text, Span::new(source, 0, text.len()));
     let Guard { expr, truth } = lower.condition(written)?;

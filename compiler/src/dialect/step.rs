@@ -21,7 +21,7 @@ use rrc_vm::plan::StepKind;
 /// Bytes of output that are kept when the recipe does not say.
 const OUTPUT_LIMIT: u64 = 10 * 1024 * 1024;
 /// Fields that nothing reads yet; what is written there must make sense all the same.
-const UNREAD: &[&str] = &["depends_on", "parallel_group", "once", "recursion"];
+const UNREAD: &[&str] = &["depends_on", "parallel_group", "recursion"];
 
 impl Lower<'_> {
     pub fn step(&mut self, node: Doc<'_>) -> Option<Step> {
@@ -285,6 +285,7 @@ impl Lower<'_> {
             inherits: self.dialect.shares_variables,
             spreads: self.dialect.shares_variables,
             target: None,
+            once: fields.boolean("once", self.report).unwrap_or(false),
             recovers: fields
                 .boolean("recovery_on_failure", self.report)
                 .unwrap_or(false),

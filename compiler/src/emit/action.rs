@@ -196,6 +196,9 @@ impl Emitter<'_> {
 
     /// What a step certainly needs from where it runs, as far as that can be seen.
     pub fn needs(&mut self, step: &Step, action: &Action, number: u32) {
+        if matches!(action, Action::Call(call) if call.once) {
+            self.tables.need_of_step(NeedKind::Once, &step.id, number);
+        }
         let certain = step.guard.is_none() && step.on_failure == OnFailure::Stop;
         let Action::Exec(exec) = action else { return };
         if !certain || self.current != 0 {

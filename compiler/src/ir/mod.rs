@@ -309,6 +309,8 @@ pub struct Call {
     pub spreads: bool,
     /// Which unit it is, once that is known: an index into the program.
     pub target: Option<usize>,
+    /// As for [`Exec`], and for all that it runs.
+    pub once: bool,
     /// Is an agent asked to put it right when it fails? If it says so, the step has succeeded.
     pub recovers: bool,
 }

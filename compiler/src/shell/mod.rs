@@ -20,7 +20,7 @@ mod word;
 mod tests;
 
 pub use mention::{Mentioned, is_nounset, mentions, spelt, stands_for};
-pub use needed::needed;
+pub use needed::{is_builtin, needed};
 pub use position::{Place, Position, Problem, Quote, Repair, Use};
 
 use crate::codes;

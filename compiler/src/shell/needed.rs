@@ -52,6 +52,11 @@ const BUILTIN: &[&str] = &[
     "wait",
 ];
 
+/// Whether the shell does this itself, without a program.
+pub fn is_builtin(word: &str) -> bool {
+    BUILTIN.contains(&word) || STOPS.contains(&word)
+}
+
 /// The programs, each once, in the order of the text.
 pub fn needed(text: &str) -> Vec<&str> {
     let mut found = Vec::new();

@@ -160,7 +160,10 @@ impl Driver<'_> {
             ) {
                 continue;
             }
-            if matches!(args.get("once"), Value::Bool(true)) {
+            let kept = asked
+                .record
+                .is_some_and(|record| self.kept.contains(&record));
+            if kept || matches!(args.get("once"), Value::Bool(true)) {
                 self.refused = Some(format!(
                     "step `{}` is marked `once` and was interrupted: it may have done its work",
                     begun.step
