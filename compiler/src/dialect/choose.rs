@@ -254,7 +254,9 @@ fn field(
     signs: &mut Signs,
 ) {
     for (names, dialect) in [(amplifier, &AMPLIFIER), (amplihack, &AMPLIHACK)] {
-        if let Some(what) = names.iter().find(|name| entry.is(name)) {
+        if !signs.has(dialect, false)
+            && let Some(what) = names.iter().find(|name| entry.is(name))
+        {
             signs.add(Sign {
                 dialect,
                 span: entry.key.span,
@@ -286,6 +288,7 @@ fn collect_step(step: Node<'_>, signs: &mut Signs) {
             condition(text, signs);
         }
         if entry.is("command")
+            && !signs.has(&AMPLIHACK, false)
             && let Some(text) = entry.value.text()
         {
             let names = ["RECIPE_VAR_", "AMPLIHACK_"];

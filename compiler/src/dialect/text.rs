@@ -511,11 +511,11 @@ struct Plain {
 impl Plain {
     fn of(written: &str, pieces: Vec<Piece>) -> (Plain, Vec<Hole>) {
         let mut plain = Plain {
-            text: String::new(),
-            holes: Vec::new(),
-            runs: Vec::new(),
+            text: String::with_capacity(written.len()),
+            holes: Vec::with_capacity(pieces.len()),
+            runs: Vec::with_capacity(pieces.len()),
         };
-        let mut holes = Vec::new();
+        let mut holes = Vec::with_capacity(pieces.len());
         for piece in pieces {
             let range = match &piece {
                 Piece::Literal(range) => range.clone(),
@@ -555,16 +555,17 @@ impl Plain {
 
 /// The names that a script reads its values by: each path has one, no two have the same.
 #[derive(Default)]
-struct Names {
-    taken: Vec<(String, String)>,
+struct Names<'h> {
+    /// A hole, and the name it has been given.
+    taken: Vec<(&'h Hole, String)>,
 }
 
-impl Names {
-    fn name(&mut self, hole: &Hole) -> String {
+impl<'h> Names<'h> {
+    fn name(&mut self, hole: &'h Hole) -> String {
         let path = &hole.path;
-        let json = matches!(hole.filter, Some((Filter::Json, _)));
-        let written = format!("{path}{}", if json { "|json" } else { "" });
-        if let Some((_, name)) = self.taken.iter().find(|(path, _)| *path == written) {
+        let is_json = |hole: &Hole| matches!(hole.filter, Some((Filter::Json, _)));
+        let same = |other: &Hole| other.path.is_same(path) && is_json(other) == is_json(hole);
+        if let Some((_, name)) = self.taken.iter().find(|(other, _)| same(other)) {
             return name.clone();
         }
         let mut base = String::from("RECIPE_VAR_");
@@ -580,13 +581,16 @@ impl Names {
                 SegmentKind::Index(at) => base.push_str(&at.to_string().replace('-', "_")),
             }
         }
-        let mut name = base.clone();
+        let is_taken = |name: &str| self.taken.iter().any(|(_, taken)| taken == name);
+        let mut name = base;
+        let length = name.len();
         let mut number = 2;
-        while self.taken.iter().any(|(_, taken)| *taken == name) {
-            name = format!("{base}_{number}");
+        while is_taken(&name) {
+            name.truncate(length);
+            name.push_str(&format!("_{number}"));
             number += 1;
         }
-        self.taken.push((written, name.clone()));
+        self.taken.push((hole, name.clone()));
         name
     }
 }

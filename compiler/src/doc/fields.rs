@@ -230,13 +230,7 @@ impl<'a> Fields<'a> {
 
     /// The value, if one is given: null is absent, and so is what could not be read.
     pub fn node(&self, name: &str) -> Option<Node<'a>> {
-        let value = self.entry(name)?.value;
-        let null = match value.kind {
-            Kind::Broken => true,
-            Kind::Scalar(scalar) => resolve(scalar, self.schema) == Plain::Null,
-            _ => false,
-        };
-        (!null).then_some(value)
+        self.present(name).map(|(_, node)| node)
     }
 
     pub fn has(&self, name: &str) -> bool {
@@ -304,8 +298,13 @@ impl<'a> Fields<'a> {
     }
 
     fn present(&self, name: &str) -> Option<(&'static Field, Node<'a>)> {
-        let node = self.node(name)?;
-        Some((self.slot(name)?.0, node))
+        let (field, Entry { value, .. }) = self.slot(name)?;
+        let null = match value.kind {
+            Kind::Broken => true,
+            Kind::Scalar(scalar) => resolve(scalar, self.schema) == Plain::Null,
+            _ => false,
+        };
+        (!null).then_some((field, value))
     }
 
     /// A scalar as text; numbers and booleans as they are written.

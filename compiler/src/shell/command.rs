@@ -343,15 +343,15 @@ impl Scan<'_, '_, '_> {
             start,
             ..Word::default()
         };
+        let digit = self.peek().is_some_and(|byte| byte.is_ascii_digit());
+        let after = match self.name_length() {
+            0 => None,
+            length => self.peek_at(length),
+        };
+        if digit || !matches!(after, Some(b'=' | b'+' | b'[')) {
+            return None;
+        }
         let name = self.name();
-        if name.is_empty() || name.starts_with(|first: char| first.is_ascii_digit()) {
-            self.pos = start;
-            return None;
-        }
-        if !self.sees("=") && !self.sees("+=") && !self.sees("[") {
-            self.pos = start;
-            return None;
-        }
         for byte in name.bytes() {
             word.push(byte, true);
         }

@@ -277,17 +277,18 @@ impl Scan<'_, '_, '_> {
         }
     }
 
+    /// How many of the next units could be a name.
+    pub(super) fn name_length(&self) -> usize {
+        let rest = self.row.get(self.pos..).unwrap_or(&[]);
+        let is_part = |unit: &&Unit| unit.byte == b'_' || unit.byte.is_ascii_alphanumeric();
+        rest.iter().take_while(is_part).count()
+    }
+
     pub(super) fn name(&mut self) -> String {
-        let mut name = String::new();
-        while let Some(byte) = self.peek() {
-            if byte == b'_' || byte.is_ascii_alphanumeric() {
-                name.push(char::from(byte));
-                self.skip(1);
-            } else {
-                break;
-            }
-        }
-        name
+        let start = self.pos;
+        self.skip(self.name_length());
+        let units = self.row[start..self.pos].iter();
+        units.map(|unit| char::from(unit.byte)).collect()
     }
 
     /// After `$(`, `<(` or `>(`: commands, and the `)`.
