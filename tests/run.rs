@@ -16,6 +16,8 @@ mod children;
 mod events;
 #[path = "run/graph.rs"]
 mod graph;
+#[path = "run/large.rs"]
+mod large;
 #[path = "run/live.rs"]
 mod live;
 #[path = "run/outcomes.rs"]
