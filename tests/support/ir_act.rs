@@ -4,7 +4,6 @@ use super::ir_eval::{eval, fail, literal, script, text};
 use super::ir_task::Task;
 use super::walk::{Out, Walker};
 use rrc_compiler::ir::{Action, Call, Exports, HOOK_NAMES, Step, Text};
-use rrc_vm::exports::exports;
 use rrc_vm::fault::{Failure, FailureKind};
 use rrc_vm::isa::Status;
 use rrc_vm::plan::HostKind;
@@ -219,6 +218,6 @@ fn context(call: &Call, scope: &Map) -> Result<Map, Rc<Failure>> {
 fn ambient(which: Exports, scope: &Map) -> Value {
     match which {
         Exports::Nothing => Value::Null,
-        Exports::Everything => Value::map(exports(scope)),
+        Exports::Everything => Value::map(scope.clone()),
     }
 }

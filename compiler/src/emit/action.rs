@@ -131,7 +131,6 @@ impl Emitter<'_> {
         self.script(w, &mut call, &exec.script, failed);
         if exec.exports == Exports::Everything {
             w.push(Instr::Load { local: SCOPE });
-            w.push(Instr::Exports {});
             call.open(w, "ambient");
         }
         self.env(w, &mut call, &exec.env, failed);
@@ -607,7 +606,6 @@ impl Emitter<'_> {
         self.script(&mut w, &mut call, script, wrong);
         if self.program.units[self.current].exports == Exports::Everything {
             w.push(Instr::Load { local: SCOPE });
-            w.push(Instr::Exports {});
             call.open(&mut w, "ambient");
         }
         // A call belongs to a step; a hook belongs to whichever step it runs for.
