@@ -13,6 +13,7 @@ mod disk;
 mod dry;
 mod eval;
 mod explain;
+mod late;
 mod list;
 mod live;
 mod lsp;

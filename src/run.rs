@@ -6,7 +6,7 @@ use crate::config::Config;
 use crate::live::Live;
 use crate::preflight::{self, Preflight};
 use crate::results::{self, Clock};
-use crate::{OK, Streams, USAGE, dry, plan, recorded, values};
+use crate::{OK, Streams, USAGE, dry, late, plan, recorded, values};
 use rrc_compiler::ir::{EXCLUDE_TAGS, INCLUDE_TAGS, Program};
 use rrc_compiler::source::Sources;
 use rrc_runtime::driver::{self, Memory, Outcome, Settings};
@@ -255,6 +255,15 @@ fn perform(
         }
     };
     let mut ask = |stage: &str, prompt: &str| live.alone(|| ask(stage, prompt));
+    let mut find = |name: &str, number: u32| {
+        let mut findings = Vec::new();
+        let found = late::find(name, number, prepared, args, global, &mut findings);
+        if !findings.is_empty() {
+            // Nobody to tell it to is no reason to stop.
+            let _ = live.above(|| io::Write::write_all(&mut io::stderr(), &findings));
+        }
+        found
+    };
     let outcome = driver::run(
         Rc::clone(verified),
         variables,
@@ -262,6 +271,7 @@ fn perform(
         memory,
         &mut tell,
         &mut ask,
+        &mut find,
     )?;
     drop(live);
     if unaudited {
@@ -404,7 +414,7 @@ pub fn defaults(plan: &Plan) -> Map {
 }
 
 /// What only the runner knows, over everything else.
-fn runner_values(
+pub fn runner_values(
     variables: &mut Map,
     plan: &Plan,
     args: &RunArgs,

@@ -376,8 +376,8 @@ const CRATES: [(&str, &[&[&str]]); 4] = [
             &["plan", "values", "results"],
             &["audit", "dry", "live", "preflight"],
             &[
-                "build", "check", "disasm", "eval", "explain", "list", "lsp", "recorded", "run",
-                "runs",
+                "build", "check", "disasm", "eval", "explain", "late", "list", "lsp", "recorded",
+                "run", "runs",
             ],
             &["lib"],
             &["main"],

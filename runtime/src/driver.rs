@@ -5,6 +5,8 @@
 
 mod agents;
 mod history;
+mod late;
+mod machines;
 mod perform;
 
 use crate::agent::Agents;
@@ -14,11 +16,12 @@ use crate::process::{ChildId, Loop, Setup, Signal, TimerId};
 use crate::record::Records;
 use crate::secret::Secrets;
 use history::Recall;
+use machines::Machines;
 use perform::{Asked, Job, Ready, Running};
 use rrc_vm::fault::FailureKind;
 use rrc_vm::isa::Status;
-use rrc_vm::machine::{Finished, Machine, Note, Poll};
-use rrc_vm::plan::{NeedKind, Plan, StepKind};
+use rrc_vm::machine::{Finished, Note, Poll};
+use rrc_vm::plan::{Need, NeedKind, Plan, StepKind};
 use rrc_vm::value::{Map, Value};
 use rrc_vm::verify::Verified;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -29,6 +32,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 pub use history::Then;
+pub use late::{Find, Found};
 
 /// How a plan is to be run.
 #[derive(Clone, Debug)]
@@ -82,8 +86,9 @@ pub fn run(
     memory: Memory,
     tell: &mut dyn FnMut(&Event),
     ask: &mut Ask<'_>,
+    find: &mut Find<'_>,
 ) -> io::Result<Outcome> {
-    let mut driver = Driver::new(Rc::clone(&plan), settings, memory, tell, ask)?;
+    let mut driver = Driver::new(Rc::clone(&plan), settings, memory, tell, (ask, find))?;
     driver.say(
         None,
         None,
@@ -91,9 +96,8 @@ pub fn run(
             recipe: text(plan.plan(), plan.plan().name),
         },
     );
-    let limits = plan.plan().limits;
-    let mut machine = Machine::new(plan, variables, limits);
-    let finished = driver.drive(&mut machine);
+    let mut machines = Machines::new(plan, variables);
+    let finished = driver.drive(&mut machines);
     Ok(driver.end(finished))
 }
 
@@ -101,11 +105,18 @@ fn text(plan: &Plan, id: u32) -> String {
     plan.texts.get(id).unwrap_or_default().to_string()
 }
 
-struct Driver<'a> {
+/// A plan that is being run, and the number of its first step among those of the run.
+struct Known {
     plan: Rc<Verified>,
+    base: u32,
+}
+
+struct Driver<'a> {
+    known: Vec<Known>,
     settings: &'a Settings,
     tell: &'a mut dyn FnMut(&Event),
     ask: &'a mut Ask<'a>,
+    find: &'a mut Find<'a>,
     /// When the run began to do things, and how long it had gone on in earlier lives.
     live: Instant,
     base_ms: u64,
@@ -161,19 +172,8 @@ impl<'a> Driver<'a> {
         settings: &'a Settings,
         memory: Memory,
         tell: &'a mut dyn FnMut(&Event),
-        ask: &'a mut Ask<'a>,
+        (ask, find): (&'a mut Ask<'a>, &'a mut Find<'a>),
     ) -> io::Result<Driver<'a>> {
-        let mut gives: FxHashMap<u32, Vec<String>> = FxHashMap::default();
-        let mut once = FxHashSet::default();
-        for need in &plan.plan().needs {
-            if need.kind == NeedKind::Once {
-                once.insert(need.step);
-            }
-            if need.kind == NeedKind::SecretOutput {
-                let name = text(plan.plan(), need.name);
-                gives.entry(need.step).or_default().push(name);
-            }
-        }
         let mut os = Loop::new(Setup {
             run: settings.run_id.clone(),
             signals: true,
@@ -181,11 +181,12 @@ impl<'a> Driver<'a> {
             portable: false,
         })?;
         let deadline = settings.timeout.map(|timeout| os.sleep(timeout));
-        Ok(Driver {
-            plan,
+        let mut driver = Driver {
+            known: Vec::new(),
             settings,
             tell,
             ask,
+            find,
             live: Instant::now(),
             base_ms: 0,
             seq: 0,
@@ -205,16 +206,33 @@ impl<'a> Driver<'a> {
             past: memory.past.map(|(past, then)| Recall::new(past, then)),
             refused: None,
             secrets: memory.secrets,
-            gives,
+            gives: FxHashMap::default(),
             giving: FxHashMap::default(),
-            once,
+            once: FxHashSet::default(),
             kept: FxHashSet::default(),
             next_ticket: 0,
             answered: FxHashMap::default(),
             around: FxHashMap::default(),
             failed: None,
             failed_in: None,
-        })
+        };
+        driver.add_plan(plan);
+        Ok(driver)
+    }
+
+    /// What a plan says about its steps that matters while they run.
+    fn need(&mut self, plan: &Plan, need: &Need, base: u32) {
+        let step = base + need.step;
+        match need.kind {
+            NeedKind::Once => {
+                self.once.insert(step);
+            }
+            NeedKind::SecretOutput => {
+                let name = text(plan, need.name);
+                self.gives.entry(step).or_default().push(name);
+            }
+            _ => {}
+        }
     }
 
     fn say(&mut self, step: Option<StepRef>, parent: Option<RecordId>, what: What) {
@@ -283,12 +301,13 @@ impl<'a> Driver<'a> {
         }
     }
 
-    fn drive(&mut self, machine: &mut Machine) -> Finished {
+    fn drive(&mut self, machine: &mut Machines) -> Finished {
         loop {
-            match machine.poll() {
+            let (which, poll) = machine.poll();
+            match poll {
                 Poll::Call(call) => {
                     self.next_ticket = call.ticket.0 + 1;
-                    self.call(call);
+                    self.call(machine, which, call);
                 }
                 Poll::Timer { ticket, ms } => {
                     self.next_ticket = ticket.0 + 1;
@@ -297,12 +316,18 @@ impl<'a> Driver<'a> {
                         None => self.set_timer(Asked::timer(ticket), ms),
                     }
                 }
-                Poll::Cancel { ticket } => match &mut self.past {
-                    Some(past) => past.cancel(ticket),
-                    None => self.cancel(ticket),
-                },
+                Poll::Cancel { ticket } => {
+                    self.cancel_late(machine, ticket);
+                    match &mut self.past {
+                        Some(past) => past.cancel(ticket),
+                        None => self.cancel(ticket),
+                    }
+                }
                 Poll::Note(note) => self.note(note),
                 Poll::Done(finished) => {
+                    let Some(finished) = self.over(machine, which, finished) else {
+                        continue;
+                    };
                     if self.past.as_ref().is_some_and(Recall::is_left) {
                         let message = "the run ends before the recorded one does";
                         self.refused = Some(message.to_string());
@@ -450,8 +475,10 @@ impl<'a> Driver<'a> {
         parent: Option<RecordId>,
         iteration: Option<i64>,
     ) -> StepRef {
-        let plan = self.plan.plan();
-        let info = plan.steps.get(step as usize);
+        let plan = self.known.partition_point(|known| known.base <= step) - 1;
+        let Known { plan, base } = &self.known[plan];
+        let plan = plan.plan();
+        let info = plan.steps.get((step - base) as usize);
         let mut id = info.map_or_else(String::new, |info| text(plan, info.id));
         if let Some(number) = iteration {
             id = format!("{id}[{}]", number - 1);

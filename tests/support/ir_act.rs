@@ -150,9 +150,14 @@ impl Walker<'_> {
         let Some(target) = call.target else {
             self.saw("late recipe");
             let name = text(&call.recipe, &task.scope)?;
+            let mut passed = match call.inherits {
+                true => task.scope.clone(),
+                false => Map::default(),
+            };
+            passed.extend(context(call, &task.scope)?);
             let args = vec![
                 ("name", name),
-                ("context", Value::map(context(call, &task.scope)?)),
+                ("context", Value::map(passed)),
                 ("depth", Value::Int(task.depth.into())),
             ];
             return self.ask(HostKind::Recipe, args, task);

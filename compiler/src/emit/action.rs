@@ -532,7 +532,10 @@ impl Emitter<'_> {
     fn late_recipe(&mut self, w: &mut Writer, call: &Call, step: u32, failed: Label) {
         let mut arguments = Arguments::new(HostKind::Recipe);
         self.text(w, &mut arguments, "name", &call.recipe, failed);
-        w.push(Instr::EmptyMap {});
+        match call.inherits {
+            true => w.push(Instr::Load { local: SCOPE }),
+            false => w.push(Instr::EmptyMap {}),
+        }
         let context = arguments.open(w, "context");
         for (name, value) in &call.context {
             expr::expr(w, &mut self.tables, value);
@@ -546,6 +549,27 @@ impl Emitter<'_> {
         arguments.open(w, "depth");
         arguments.ask(w, &mut self.tables, step);
         w.push(Instr::JumpFailed { to: w.to(failed) });
+        if !call.spreads {
+            return;
+        }
+        let (reply, left, over) = (w.local(), w.local(), w.label());
+        w.push(Instr::Store { local: reply });
+        w.push(Instr::Load { local: reply });
+        w.push(Instr::FieldOrNull {
+            name: self.tables.text("variables"),
+        });
+        w.push(Instr::MapOr { to: w.to(over) });
+        w.push(Instr::Store { local: left });
+        w.push(Instr::Take { local: SCOPE });
+        w.push(Instr::Take { local: left });
+        w.push(Instr::Merge {});
+        w.push(Instr::Store { local: SCOPE });
+        w.push(Instr::Null {});
+        w.bind(over);
+        w.push(Instr::Pop {});
+        w.push(Instr::Take { local: reply });
+        w.free(reply);
+        w.free(left);
     }
 
     /// Runs a hook, if there is one for this moment. Stack: the same before and after.

@@ -1,6 +1,7 @@
 //! Doing what the machine asks for, and telling it what came of it.
 
 use super::agents::{Asking, staged};
+use super::machines::Machines;
 use super::{Driver, Stop};
 use crate::capture::LONGEST_LINE;
 use crate::event::{RecordId, StepRef, What};
@@ -11,7 +12,7 @@ use crate::secret::HIDDEN;
 use crate::validate;
 use rrc_vm::convert::from_json;
 use rrc_vm::fault::FailureKind;
-use rrc_vm::machine::{Call, Machine, Ticket};
+use rrc_vm::machine::{Call, Ticket};
 use rrc_vm::plan::{HostKind, StepKind};
 use rrc_vm::text::render;
 use rrc_vm::value::Value;
@@ -84,17 +85,21 @@ pub(super) fn interrupted() -> Value {
 }
 
 /// A reply the machine does not want any more crossed its cancellation; nothing is lost.
-fn answer(machine: &mut Machine, ticket: Ticket, value: Value) {
-    if machine.resume(ticket, value).is_err() {
+pub(super) fn answer(machine: &mut Machines, ticket: Ticket, value: Value) {
+    if !machine.resume(ticket, value) {
         let refusal = reply::refusal(FailureKind::Unexpected, "the reply was too large");
         let _ = machine.resume(ticket, refusal);
     }
 }
 
 impl Driver<'_> {
-    pub(super) fn call(&mut self, call: Call) {
-        let entry = self.plan.plan().calls.get(call.host as usize);
-        let (kind, step) = entry.map(|entry| (entry.kind, entry.step)).unzip();
+    pub(super) fn call(&mut self, machine: &mut Machines, which: usize, call: Call) {
+        let Some(known) = self.known.get(which) else {
+            return;
+        };
+        let entry = known.plan.plan().calls.get(call.host as usize);
+        let entry = entry.map(|entry| (entry.kind, known.base + entry.step));
+        let (kind, step) = entry.unzip();
         let compared = self.journal.is_some() || self.past.is_some();
         let asked = Asked {
             ticket: call.ticket,
@@ -105,10 +110,21 @@ impl Driver<'_> {
                 .filter(|_| compared)
                 .map(|kind| Print::of(kind, &call.args, &self.secrets)),
         };
+        let Some((asked, args)) = self.late(machine, which, asked, call.args) else {
+            return;
+        };
         match self.past.is_some() {
-            true => self.recall(asked, Args(call.args)),
-            false => self.perform(asked, &Args(call.args)),
+            true => self.recall(asked, args),
+            false => self.perform(asked, &args),
         }
+    }
+
+    /// A call that could not be done.
+    pub(super) fn fail(&mut self, asked: Asked, refusal: Value) {
+        if self.past.is_none() {
+            self.begin(&asked);
+        }
+        self.reply(asked, refusal);
     }
 
     pub(super) fn perform(&mut self, asked: Asked, args: &Args) {
@@ -317,7 +333,7 @@ impl Driver<'_> {
     }
 
     /// Answers one thing, waiting for it if nothing is ready.
-    pub(super) fn wait(&mut self, machine: &mut Machine) {
+    pub(super) fn wait(&mut self, machine: &mut Machines) {
         if self.past.is_some() {
             return self.recall_next(machine);
         }
@@ -341,7 +357,7 @@ impl Driver<'_> {
         }
     }
 
-    fn time_passed(&mut self, machine: &mut Machine, timer: TimerId) {
+    fn time_passed(&mut self, machine: &mut Machines, timer: TimerId) {
         if self.agent_time(timer) {
             return;
         }
@@ -350,7 +366,7 @@ impl Driver<'_> {
         }
     }
 
-    fn done(&mut self, machine: &mut Machine, running: Running, mut outcome: process::Outcome) {
+    fn done(&mut self, machine: &mut Machines, running: Running, mut outcome: process::Outcome) {
         let streams = [
             (&mut outcome.stdout, &mut outcome.stdout_truncated),
             (&mut outcome.stderr, &mut outcome.stderr_truncated),
@@ -381,7 +397,7 @@ impl Driver<'_> {
     }
 
     /// A reply has come: it is written down, then the machine gets it.
-    fn told(&mut self, machine: &mut Machine, asked: Asked, value: Value, real: bool) {
+    fn told(&mut self, machine: &mut Machines, asked: Asked, value: Value, real: bool) {
         self.learn(&asked, &value);
         if real {
             let ms = self.now_ms();
@@ -393,7 +409,7 @@ impl Driver<'_> {
         self.settle(machine, &asked, value);
     }
 
-    pub(super) fn settle(&mut self, machine: &mut Machine, asked: &Asked, value: Value) {
+    pub(super) fn settle(&mut self, machine: &mut Machines, asked: &Asked, value: Value) {
         let data = match &value {
             Value::Failure(failure) => &failure.data,
             data => data,
