@@ -262,12 +262,13 @@ fn plans(bench: &Bench) {
     for (count, goal) in [(100, "<= 30 us"), (10_000, "<= 1 ms")] {
         let mut text = String::from("name: plan\nsteps:\n");
         for number in 0..count {
-            writeln!(text, "  - {{id: s{number}, command: 'echo {number}'}}").unwrap();
+            writeln!(
+                text,
+                "  - {{id: s{number}, condition: go, command: 'echo {number}'}}"
+            )
+            .unwrap();
         }
-        text.insert_str(
-            0,
-            "# rrc: dialect = amplihack\nrecursion: {max_total_steps: 1000}\n",
-        );
+        text.insert_str(0, "# rrc: dialect = amplihack\ncontext: {go: false}\n");
         bench.write("plan.yaml", &text);
         let built = bench.rrc(&["build", "-q", "plan.yaml"]).status().unwrap();
         if !built.success() {

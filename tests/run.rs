@@ -18,6 +18,8 @@ mod events;
 mod graph;
 #[path = "run/large.rs"]
 mod large;
+#[path = "run/late.rs"]
+mod late;
 #[path = "run/live.rs"]
 mod live;
 #[path = "run/outcomes.rs"]
