@@ -30,10 +30,7 @@ impl Machine {
     /// Charge for bytes that are about to be made.
     #[inline]
     pub(super) fn produce(&mut self, bytes: u64) -> Result<(), FaultKind> {
-        if bytes > self.limits.memory {
-            return Err(FaultKind::OutOfMemory);
-        }
-        self.produced = self.produced.saturating_add(bytes);
+        self.keep(bytes)?;
         self.charge(bytes >> 6)
     }
 
@@ -48,6 +45,16 @@ impl Machine {
         };
         self.charge(bytes >> 6)?;
         Ok(bytes)
+    }
+
+    /// Count what is made once and kept for later runs: it costs no fuel, or a run would cost more
+    /// than the one after it.
+    pub(super) fn keep(&mut self, bytes: u64) -> Result<(), FaultKind> {
+        if bytes > self.limits.memory {
+            return Err(FaultKind::OutOfMemory);
+        }
+        self.produced = self.produced.saturating_add(bytes);
+        Ok(())
     }
 
     /// Charge for putting a value into a list or a map.
