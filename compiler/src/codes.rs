@@ -89,6 +89,7 @@ codes! {
     NOT_EXPORTED "RRC0215" "not-exported" Warning "a script reads a variable that is not in its environment";
     MISSPELT_EXPORT "RRC0216" "misspelt-export" Warning "a script reads nearly the name of a variable in its environment";
     UNSET_IN_SCRIPT "RRC0217" "unset-in-script" Warning "a script that stops at unset variables reads one that may not be set";
+    MISSPELT_INPUT "RRC0225" "misspelt-input" Warning "a call gives nearly the name of something that the recipe takes";
 
     BAD_CONDITION "RRC0301" "bad-condition" Error "a condition that cannot be read";
     UNKNOWN_FUNCTION "RRC0302" "unknown-function" Error "a function or method that does not exist";
