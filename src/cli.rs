@@ -95,6 +95,8 @@ pub enum Command {
     Disasm(DisasmArgs),
     /// Say what a finding means; without a code, list them all
     Explain(ExplainArgs),
+    /// List the recipes on the search path
+    List,
     /// Serve editors over standard input and output
     Lsp(LspArgs),
     /// Print completions for a shell
@@ -177,7 +179,7 @@ pub struct BuildArgs {
     pub check: bool,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct RunArgs {
     /// The recipe, or a plan
     #[arg(value_name = "FILE|PLAN", required_unless_present_any = ["resume", "replay"])]
@@ -194,6 +196,9 @@ pub struct RunArgs {
     /// How many processes may run at once [default: 64]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub jobs: Option<u32>,
+    /// Say when steps start and end, whatever is printed; on a terminal, show those that run
+    #[arg(long)]
+    pub progress: bool,
     /// Run only steps without tags or with one of these
     #[arg(long, value_name = "TAGS", value_delimiter = ',')]
     pub include_tags: Vec<String>,
@@ -227,6 +232,9 @@ pub struct RunArgs {
     /// Show a recorded run again without running anything; with FILE, hold it against that recipe
     #[arg(long, value_name = "RUN")]
     pub replay: Option<String>,
+    /// Ask agents by this program, or as the agent of this name in rrc.toml is asked
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
     /// Never show the value of this variable; may be given several times
     #[arg(long, value_name = "NAME")]
     pub secret: Vec<String>,
@@ -328,6 +336,7 @@ impl Global {
             raw: self.substitution == Some(Substitution::Raw),
             given: None,
             timeout_ms: None,
+            open: false,
         }
     }
 

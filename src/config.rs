@@ -40,6 +40,8 @@ pub struct Run {
     pub jobs: Option<u32>,
     /// Milliseconds for steps that say nothing.
     pub default_timeout_ms: Option<u64>,
+    /// Variables whose values are never shown.
+    pub secrets: Vec<String>,
 }
 
 impl Config {

@@ -74,6 +74,17 @@ impl Disk {
         places
     }
 
+    /// Where a recipe may be that somebody here calls by its name.
+    pub fn named_places(&self) -> Vec<PathBuf> {
+        self.places("", "")
+            .into_iter()
+            .map(|place| match place.as_os_str().is_empty() {
+                true => PathBuf::from("."),
+                false => place,
+            })
+            .collect()
+    }
+
     /// The bundle directories of the working directory and those above it, up to its repository.
     fn bundles(&self) -> Vec<PathBuf> {
         let Ok(start) = std::path::absolute(self.working_dir.join(".")) else {

@@ -3,7 +3,7 @@
 use crate::Streams;
 use crate::cli::RunFormat;
 use crate::results::Clock;
-use rrc_compiler::ir::{Node, Program, Step};
+use rrc_compiler::ir::{Graph, Node, Program, Step};
 use rrc_compiler::sketch::{Planned, sketch};
 use rrc_compiler::source::Sources;
 use rrc_vm::convert::to_json;
@@ -122,6 +122,7 @@ fn explain_step(
     let mut about = String::new();
     match &step.node {
         Node::Seq(steps)
+        | Node::Graph(Graph { steps, .. })
         | Node::Par {
             branches: steps, ..
         } => inner.extend(steps),

@@ -13,8 +13,12 @@ mod disk;
 mod dry;
 mod eval;
 mod explain;
+mod late;
+mod list;
+mod live;
 mod lsp;
 mod plan;
+mod preflight;
 mod recorded;
 mod results;
 mod run;
@@ -67,6 +71,7 @@ pub fn run(
         cli::Command::Eval(args) => eval::eval(args, global, &mut streams),
         cli::Command::Disasm(args) => disasm::disasm(args, global, &mut streams),
         cli::Command::Explain(args) => explain::explain(args, &mut streams),
+        cli::Command::List => list::list(global, &mut streams),
         cli::Command::Lsp(_) => lsp::lsp(global, &mut streams),
         cli::Command::Completions(args) => cli::completions(args, &mut streams),
     };

@@ -60,6 +60,7 @@ pub fn compile(
     let options = Options {
         given,
         timeout_ms: config.run.default_timeout_ms,
+        open: given.is_none(),
         ..global.options()
     };
     let mut checked = rrc_compiler::check(&Disk::new(global, config), path, options, &mut sources);

@@ -1,6 +1,7 @@
 //! Runs that are recorded: where they are kept, and how one goes on or is shown again.
 
 use crate::cli::{Global, RunArgs};
+use crate::preflight::{self, Preflight};
 use crate::results::Clock;
 use crate::run::{self, Prepared};
 use crate::{Streams, USAGE, plan, values};
@@ -275,6 +276,11 @@ fn resume(
             "rrc: {first} has changed; run {run} goes on with what it was when it started"
         )?;
     }
+    let config = match plan::configuration(&start.file, global, streams)? {
+        Ok(config) => config,
+        Err(code) => return Ok(code),
+    };
+    let args = &run::with_secrets(args, &config);
     let names = start.secrets.iter().chain(&args.secret).cloned();
     let mut secrets = Secrets::new(names);
     learn(&mut secrets, given);
@@ -289,11 +295,21 @@ fn resume(
         let words = format!("{} is not there any more", start.directory.display());
         return refuse(&words, "", streams);
     }
-    let config = match plan::configuration(&start.file, global, streams)? {
-        Ok(config) => config,
+    let agents = match preflight::agents(verified.plan(), args, &config, &start.directory, streams)?
+    {
+        Ok(agents) => agents,
         Err(code) => return Ok(code),
     };
-    if !run::agents_are_known(verified.plan(), &config, &start.file, streams)? {
+    let preflight = Preflight {
+        plan: verified.plan(),
+        file: &start.file,
+        directory: &start.directory,
+        agents: &agents,
+        given: &Map::default(),
+        args,
+    };
+    // What has run once may have needed what is gone now; only agents must be there.
+    if !preflight.check(true, streams)? {
         return Ok(USAGE);
     }
     let Some(timeout) = run::timeout(args, streams)? else {
@@ -310,7 +326,7 @@ fn resume(
         timeout,
         approve: args.approve.clone(),
         deny: args.deny.clone(),
-        agents: config.agents.clone(),
+        agents,
     };
     // Times go on from where the run was, as if nothing had been between.
     let started = Clock::now().since_1970_ms().saturating_sub(past.ms);

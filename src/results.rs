@@ -169,6 +169,19 @@ pub fn event_line(
     out.flush()
 }
 
+/// Whether an event is worth a line for people.
+pub fn is_told(event: &Event) -> bool {
+    let kind = matches!(
+        event.what,
+        What::StepEnd { .. }
+            | What::StepSkip
+            | What::StepRetry { .. }
+            | What::StepOutput { .. }
+            | What::StepWarning { .. }
+    );
+    kind && event.step.is_some()
+}
+
 /// One event as a line for people, if it is worth one.
 pub fn text_line(event: &Event, color: bool, out: &mut dyn Write) -> io::Result<()> {
     let Some(step) = &event.step else {

@@ -3,14 +3,16 @@
 use crate::audit::Audit;
 use crate::cli::{Global, RunArgs, RunFormat};
 use crate::config::Config;
+use crate::live::Live;
+use crate::preflight::{self, Preflight};
 use crate::results::{self, Clock};
-use crate::{OK, Streams, USAGE, dry, plan, recorded, values};
+use crate::{OK, Streams, USAGE, dry, late, plan, recorded, values};
 use rrc_compiler::ir::{EXCLUDE_TAGS, INCLUDE_TAGS, Program};
 use rrc_compiler::source::Sources;
 use rrc_runtime::driver::{self, Memory, Outcome, Settings};
 use rrc_runtime::event::{Event, What};
 use rrc_runtime::process::Signal;
-use rrc_vm::plan::{Const, NeedKind, Plan};
+use rrc_vm::plan::{Const, Plan};
 use rrc_vm::value::{Map, Value};
 use rrc_vm::verify::Verified;
 use std::io::{self, IsTerminal};
@@ -76,6 +78,7 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
         Ok(config) => config,
         Err(code) => return Ok(code),
     };
+    let args = &with_secrets(args, &config);
     let loaded = match load(file, Some(&given), &args.secret, &config, global, streams)? {
         Ok(loaded) => loaded,
         Err(code) => return Ok(code),
@@ -103,12 +106,24 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
     if args.explain || args.dry_run {
         return show_plan(&loaded, file, &variables, args, streams);
     }
-    if !agents_are_known(verified.plan(), &config, file, streams)? {
-        return Ok(USAGE);
-    }
     let Some(directory) = directory(global, streams)? else {
         return Ok(USAGE);
     };
+    let agents = match preflight::agents(verified.plan(), args, &config, &directory, streams)? {
+        Ok(agents) => agents,
+        Err(code) => return Ok(code),
+    };
+    let preflight = Preflight {
+        plan: verified.plan(),
+        file,
+        directory: &directory,
+        agents: &agents,
+        given: &given,
+        args,
+    };
+    if !preflight.check(global.quiet, streams)? {
+        return Ok(USAGE);
+    }
     let Some(timeout) = timeout(args, streams)? else {
         return Ok(USAGE);
     };
@@ -120,7 +135,7 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
         timeout,
         approve: args.approve.clone(),
         deny: args.deny.clone(),
-        agents: config.agents.clone(),
+        agents,
     };
     runner_values(&mut variables, verified.plan(), args, &settings, &clock);
     let prepared = Prepared {
@@ -218,21 +233,37 @@ fn perform(
     // A reader that goes away does not end the run: its steps have effects that count.
     let mut lost = false;
     let mut unaudited = false;
+    let live = Live::new(args, global);
     let mut tell = |event: &Event| {
+        // Nobody to tell it to is no reason to stop.
+        let _ = live.see(event, streams.err);
+        let out = &mut *streams.out;
         let written = match args.output_format {
-            RunFormat::Events => results::event_line(event, settings, clock, streams.out),
+            RunFormat::Events => live.above(|| results::event_line(event, settings, clock, out)),
             RunFormat::Text if event.replayed && !global.verbose => Ok(()),
-            RunFormat::Text if !global.quiet => results::text_line(event, color, streams.out),
+            RunFormat::Text if !global.quiet && results::is_told(event) => {
+                live.above(|| results::text_line(event, color, out).and_then(|()| out.flush()))
+            }
             RunFormat::Text | RunFormat::Json => Ok(()),
         };
         lost |= written.is_err();
-        // Nobody to tell it to is no reason to stop.
-        let _ = notice(event, streams.err);
+        if is_notice(event) {
+            let _ = live.above(|| notice(event, streams.err));
+        }
         if let Some(audit) = &mut audit {
             unaudited |= audit.see(event).is_err();
         }
     };
-    let mut ask = ask;
+    let mut ask = |stage: &str, prompt: &str| live.alone(|| ask(stage, prompt));
+    let mut find = |name: &str, number: u32| {
+        let mut findings = Vec::new();
+        let found = late::find(name, number, prepared, args, global, &mut findings);
+        if !findings.is_empty() {
+            // Nobody to tell it to is no reason to stop.
+            let _ = live.above(|| io::Write::write_all(&mut io::stderr(), &findings));
+        }
+        found
+    };
     let outcome = driver::run(
         Rc::clone(verified),
         variables,
@@ -240,7 +271,9 @@ fn perform(
         memory,
         &mut tell,
         &mut ask,
+        &mut find,
     )?;
+    drop(live);
     if unaudited {
         writeln!(
             streams.err,
@@ -253,7 +286,11 @@ fn perform(
     Ok(outcome)
 }
 
-/// What a user should know however the run is shown.
+/// Whether a user should know it however the run is shown.
+fn is_notice(event: &Event) -> bool {
+    matches!(event.what, What::StepInterrupted | What::RunWarning { .. })
+}
+
 fn notice(event: &Event, err: &mut dyn io::Write) -> io::Result<()> {
     match (&event.what, &event.step) {
         (What::StepInterrupted, Some(step)) => {
@@ -312,38 +349,6 @@ fn report(
     }
 }
 
-/// Says which steps need an agent when none is configured, before anything runs.
-pub fn agents_are_known(
-    plan: &Plan,
-    config: &Config,
-    file: &str,
-    streams: &mut Streams<'_>,
-) -> io::Result<bool> {
-    let text = |id: u32| plan.texts.get(id).unwrap_or_default();
-    let needs = plan
-        .needs
-        .iter()
-        .filter(|need| need.kind == NeedKind::Agent);
-    let missing: Vec<&str> = needs
-        .filter(|need| config.agents.command(text(need.name)).is_none())
-        .filter_map(|need| plan.steps.get(need.step as usize))
-        .map(|step| text(step.id))
-        .collect();
-    if missing.is_empty() {
-        return Ok(true);
-    }
-    writeln!(
-        streams.err,
-        "rrc: {file}: no agent is configured for: {}",
-        missing.join(", ")
-    )?;
-    writeln!(
-        streams.err,
-        "help: set `command` under `[agent]` in rrc.toml"
-    )?;
-    Ok(false)
-}
-
 /// How many processes may run at once.
 pub fn jobs(args: &RunArgs, config: &Config) -> usize {
     args.jobs.or(config.run.jobs).unwrap_or(MOST_PROCESSES) as usize
@@ -387,6 +392,13 @@ pub fn timeout(args: &RunArgs, streams: &mut Streams<'_>) -> io::Result<Option<O
     }
 }
 
+/// The arguments, with the secrets that the configuration names.
+pub fn with_secrets(args: &RunArgs, config: &Config) -> RunArgs {
+    let mut args = args.clone();
+    args.secret.extend_from_slice(&config.run.secrets);
+    args
+}
+
 /// What variables hold when nobody says otherwise.
 pub fn defaults(plan: &Plan) -> Map {
     let mut variables = Map::default();
@@ -402,7 +414,7 @@ pub fn defaults(plan: &Plan) -> Map {
 }
 
 /// What only the runner knows, over everything else.
-fn runner_values(
+pub fn runner_values(
     variables: &mut Map,
     plan: &Plan,
     args: &RunArgs,

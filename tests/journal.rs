@@ -391,6 +391,46 @@ fn a_step_that_must_run_once_stops_the_resume() {
     assert_eq!(folder.read("log"), "a\n");
 }
 
+#[test]
+fn nothing_in_a_recipe_that_must_run_once_runs_twice() {
+    for steps in [
+        "\n  - {id: call, type: recipe, recipe: once.yaml, once: true}\n",
+        "\n  - {id: again, while_condition: 'true', once: true, steps: [{id: a, type: bash, command: 'echo a >> log; sleep 60'}]}\n",
+    ] {
+        let folder = Folder::with("main.yaml", recipe(steps));
+        let inner = "\n  - {id: a, type: bash, command: 'echo a >> log; sleep 60'}\n";
+        folder.write("once.yaml", recipe(inner));
+        let running = folder.rrc(&["run", "main.yaml"]).start();
+        assert!(binary::eventually(Duration::from_secs(20), || folder.has("log")));
+        running.signal("KILL");
+        running.end();
+        let said = folder.rrc(&["run", "main.yaml", "--resume"]).go().exits(1);
+        said.err_has("is marked `once`");
+        assert_eq!(folder.read("log"), "a\n");
+    }
+}
+
+#[test]
+fn secrets_of_the_configuration_are_secret() {
+    let step = "\n  - {id: a, type: bash, command: 'echo {{key}}', output: said}\n";
+    let main = format!("context: {{key: ''}}\n{}", recipe(step));
+    let folder = Folder::with("main.yaml", main);
+    folder.write("rrc.toml", "[run]\nsecrets = [\"key\"]\n");
+    let args = [
+        "run",
+        "main.yaml",
+        "--set",
+        "key=open-sesame",
+        "--output-format",
+        "json",
+    ];
+    let said = folder.rrc(&args).go().exits(0).json();
+    assert_eq!(said["context"]["said"], "***\n");
+    assert_eq!(said["context"]["key"], "***");
+    let journal = folder.sh("grep -rl sesame .rrc").go();
+    assert_eq!(journal.out, "");
+}
+
 const STAGES: &str = "
 name: staged
 version: 1.0.0

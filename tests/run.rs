@@ -8,10 +8,20 @@
 
 mod binary;
 
+#[path = "run/agents.rs"]
+mod agents;
 #[path = "run/children.rs"]
 mod children;
 #[path = "run/events.rs"]
 mod events;
+#[path = "run/graph.rs"]
+mod graph;
+#[path = "run/large.rs"]
+mod large;
+#[path = "run/late.rs"]
+mod late;
+#[path = "run/live.rs"]
+mod live;
 #[path = "run/outcomes.rs"]
 mod outcomes;
 #[path = "run/parallel.rs"]

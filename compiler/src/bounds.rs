@@ -127,6 +127,7 @@ impl<'a> Walk<'a> {
         }
         let inside = match &step.node {
             Node::Seq(steps) => self.steps(steps).0,
+            Node::Graph(graph) => self.steps(&graph.steps).0,
             Node::Par { branches, .. } => branches.iter().fold(0, |sum: u64, branch| {
                 sum.saturating_add(self.step(branch).0)
             }),

@@ -23,6 +23,7 @@ pub mod bounds;
 pub mod infer;
 pub mod load;
 pub mod resolve;
+pub mod schedule;
 pub mod scripts;
 pub mod suppress;
 

@@ -8,7 +8,7 @@ use crate::diagnostic::{Diagnostic, Report};
 use crate::dialect::choose::{Choice, Pins, choose};
 use crate::dialect::{self, Dialect, Lowered, Parent};
 use crate::doc::{self, json, yaml};
-use crate::ir::{ExprKind, Part, Program, Script, Text, Unit, visit};
+use crate::ir::{Action, ExprKind, Literal, Node, Part, Program, Script, Step, Text, Unit, visit};
 use crate::source::{Source, SourceId, Sources, Span};
 use crate::suppress::{self, Ignore};
 use crate::world::{ReadError, World};
@@ -28,6 +28,8 @@ pub struct Options<'a> {
     pub given: Option<&'a Map>,
     /// Milliseconds for steps that say nothing, instead of what their dialect gives them.
     pub timeout_ms: Option<u64>,
+    /// Values may be given when what is made of this runs: no default can be relied on.
+    pub open: bool,
 }
 
 /// A program, and what is worth knowing about how it was read.
@@ -220,13 +222,19 @@ impl Loader<'_> {
         while at < self.units.len() {
             let mut steps = std::mem::take(&mut self.units[at].unit.steps);
             let (path, dialect) = (self.units[at].path.clone(), self.units[at].dialect);
+            let settled = match at {
+                0 if !self.options.open => settled(&self.units[0].unit, &steps),
+                _ => FxHashMap::default(),
+            };
             for step in &mut steps {
                 visit::calls_mut(step, &mut |call| {
                     // A name that is known only at run time is found at run time.
-                    let Some(name) = self.name(&call.recipe) else {
+                    let Some((name, sure)) = self.name(&call.recipe, &settled) else {
                         return;
                     };
-                    call.target = self.target(&name, &path, dialect, call.recipe.span);
+                    if sure || self.world.find_recipe(&name, &path).is_some() {
+                        call.target = self.target(&name, &path, dialect, call.recipe.span);
+                    }
                 });
             }
             self.units[at].unit.steps = steps;
@@ -234,21 +242,30 @@ impl Loader<'_> {
         }
     }
 
-    /// The name of a recipe, if it is in the file or made of values that are given.
-    fn name(&self, text: &Text) -> Option<String> {
+    /// The name of a recipe, if it is in the file or made of values that are given, or of defaults
+    /// that no step changes; and whether that is sure: another value may be given some day.
+    fn name(&self, text: &Text, settled: &FxHashMap<String, String>) -> Option<(String, bool)> {
         let mut name = String::new();
+        let mut sure = true;
         for part in &text.parts {
             match part {
                 Part::Literal(literal) => name.push_str(literal),
-                Part::Value { expr, .. } => match &expr.kind {
-                    ExprKind::Var { name: variable, .. } => {
-                        name.push_str(&render(self.options.given?.get(variable.as_str())?));
+                Part::Value { expr, .. } => {
+                    let ExprKind::Var { name: variable, .. } = &expr.kind else {
+                        return None;
+                    };
+                    let given = self.options.given.map(|given| given.get(variable.as_str()));
+                    match given {
+                        Some(Some(value)) => name.push_str(&render(value)),
+                        other => {
+                            sure &= other.is_some();
+                            name.push_str(settled.get(variable)?);
+                        }
                     }
-                    _ => return None,
-                },
+                }
             }
         }
-        Some(name)
+        Some((name, sure))
     }
 
     fn target(
@@ -280,13 +297,45 @@ impl Loader<'_> {
     }
 }
 
+/// The variables of a unit that hold their defaults as long as nobody gives them others.
+fn settled(unit: &Unit, steps: &[Step]) -> FxHashMap<String, String> {
+    let mut settled: FxHashMap<String, String> = FxHashMap::default();
+    for input in &unit.inputs {
+        if let Literal::Text(text) = &input.default
+            && !text.is_empty()
+        {
+            settled.insert(input.name.clone(), text.clone());
+        }
+    }
+    for step in steps {
+        let program = Program::default();
+        for name in crate::schedule::bound(&program, step) {
+            settled.remove(&name);
+        }
+        // The variable of a loop hides another of its name.
+        visit::steps(step, &mut |step| {
+            if let Node::Each(each) = &step.node {
+                settled.remove(&each.item.name);
+            }
+        });
+    }
+    settled
+}
+
 /// The parent's steps first; a child's step of the same id takes the place of the parent's.
-fn merge(mut base: Unit, child: Unit, parent: &Parent) -> Unit {
+fn merge(mut base: Unit, mut child: Unit, parent: &Parent) -> Unit {
+    let mut graphs: Vec<Step> = [&mut base.steps, &mut child.steps]
+        .into_iter()
+        .filter_map(open_graph)
+        .collect();
     for step in child.steps {
         match base.steps.iter_mut().find(|known| known.id == step.id) {
             Some(known) => *known = step,
             None => base.steps.push(step),
         }
+    }
+    if let Some(graph) = graphs.pop() {
+        close_graph(&mut base.steps, graph, graphs.pop());
     }
     for input in child.inputs {
         match base
@@ -312,6 +361,7 @@ fn merge(mut base: Unit, child: Unit, parent: &Parent) -> Unit {
         }
     }
     base.secrets.extend(child.secrets);
+    base.pace = child.pace.or(base.pace);
     Unit {
         source: child.source,
         name: child.name,
@@ -324,6 +374,38 @@ fn merge(mut base: Unit, child: Unit, parent: &Parent) -> Unit {
         },
         ..base
     }
+}
+
+/// Takes the steps out of the one graph among these, and gives back what is left of it.
+fn open_graph(steps: &mut Vec<Step>) -> Option<Step> {
+    let is_graph = |step: &Step| matches!(step.node, Node::Graph(_));
+    let at = steps.iter().position(is_graph)?;
+    if steps.iter().filter(|step| is_graph(step)).count() > 1 {
+        return None;
+    }
+    let mut held = steps.remove(at);
+    if let Node::Graph(graph) = &mut held.node {
+        steps.splice(at..at, std::mem::take(&mut graph.steps));
+    }
+    Some(held)
+}
+
+/// Puts the steps that can wait for each other back into a graph; what is checked before the first
+/// of them stays before it.
+fn close_graph(steps: &mut Vec<Step>, mut held: Step, other: Option<Step>) {
+    let checks = |step: &Step| match &step.node {
+        Node::Act(action) => matches!(**action, Action::Validate { .. }),
+        _ => false,
+    };
+    let (first, rest) = std::mem::take(steps).into_iter().partition(checks);
+    *steps = first;
+    if let Node::Graph(graph) = &mut held.node {
+        graph.steps = rest;
+        if let Some(Node::Graph(other)) = other.map(|other| other.node) {
+            graph.after.extend(other.after);
+        }
+    }
+    steps.push(held);
 }
 
 fn missing(name: &str, span: Span) -> Diagnostic {

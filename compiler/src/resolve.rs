@@ -9,7 +9,7 @@ use crate::codes::Severity;
 use crate::diagnostic::{Applicability, Diagnostic, Fix, Report, nearest};
 use crate::ir::visit;
 use crate::ir::{
-    Action, Bind, Call, Expr, ExprKind, HOOK_NAMES, Missing, Node, Program, Step, Unit,
+    Action, Bind, Call, Expr, ExprKind, Graph, HOOK_NAMES, Missing, Node, Program, Step, Unit,
 };
 use crate::source::{SourceId, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -306,7 +306,7 @@ impl<'a> Scope<'a> {
         }
         match &step.node {
             Node::Act(action) => self.action(action, report),
-            Node::Seq(steps) => self.steps(steps, report),
+            Node::Seq(steps) | Node::Graph(Graph { steps, .. }) => self.steps(steps, report),
             Node::Par { branches, .. } => self.side_by_side(branches, report),
             Node::Each(each) => {
                 self.reads(&each.over, report);

@@ -6,7 +6,7 @@
 use crate::emit;
 use crate::ir::visit;
 use crate::ir::{
-    Action, Call, Expr, ExprKind, Guard, Node, Program, Script, ScriptPart, Step, Text,
+    Action, Call, Expr, ExprKind, Graph, Guard, Node, Program, Script, ScriptPart, Step, Text,
 };
 use rrc_vm::machine::{Machine, Poll};
 use rrc_vm::plan::StepKind;
@@ -85,7 +85,9 @@ impl Sketch<'_> {
         }
         match &step.node {
             Node::Act(action) => self.action(action, &mut planned),
-            Node::Seq(steps) => planned.steps = self.steps(steps),
+            Node::Seq(steps) | Node::Graph(Graph { steps, .. }) => {
+                planned.steps = self.steps(steps);
+            }
             Node::Par { branches, .. } => planned.steps = self.steps(branches),
             Node::Each(each) => {
                 self.known.shift_remove(each.item.name.as_str());

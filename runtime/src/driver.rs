@@ -3,24 +3,28 @@
 //! Knows no recipe and no dialect. The machine decides what to ask and in which order; the driver
 //! answers as answers come, and makes events of what the machine says.
 
+mod agents;
 mod history;
+mod late;
+mod machines;
 mod perform;
 
 use crate::agent::Agents;
 use crate::event::{Event, RecordId, RunStatus, StepRef, What};
 use crate::journal::{Again, Finish, Journal, Past};
-use crate::process::{ChildId, Loop, Request, Setup, Signal, TimerId};
+use crate::process::{ChildId, Loop, Setup, Signal, TimerId};
 use crate::record::Records;
 use crate::secret::Secrets;
 use history::Recall;
-use perform::{Asked, Ready, Running};
+use machines::Machines;
+use perform::{Asked, Job, Ready, Running};
 use rrc_vm::fault::FailureKind;
 use rrc_vm::isa::Status;
-use rrc_vm::machine::{Finished, Machine, Note, Poll};
-use rrc_vm::plan::{NeedKind, Plan, StepKind};
+use rrc_vm::machine::{Finished, Note, Poll};
+use rrc_vm::plan::{Need, NeedKind, Plan, StepKind};
 use rrc_vm::value::{Map, Value};
 use rrc_vm::verify::Verified;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 use std::io;
 use std::path::PathBuf;
@@ -28,6 +32,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 pub use history::Then;
+pub use late::{Find, Found};
 
 /// How a plan is to be run.
 #[derive(Clone, Debug)]
@@ -81,8 +86,9 @@ pub fn run(
     memory: Memory,
     tell: &mut dyn FnMut(&Event),
     ask: &mut Ask<'_>,
+    find: &mut Find<'_>,
 ) -> io::Result<Outcome> {
-    let mut driver = Driver::new(Rc::clone(&plan), settings, memory, tell, ask)?;
+    let mut driver = Driver::new(Rc::clone(&plan), settings, memory, tell, (ask, find))?;
     driver.say(
         None,
         None,
@@ -90,9 +96,8 @@ pub fn run(
             recipe: text(plan.plan(), plan.plan().name),
         },
     );
-    let limits = plan.plan().limits;
-    let mut machine = Machine::new(plan, variables, limits);
-    let finished = driver.drive(&mut machine);
+    let mut machines = Machines::new(plan, variables);
+    let finished = driver.drive(&mut machines);
     Ok(driver.end(finished))
 }
 
@@ -100,11 +105,18 @@ fn text(plan: &Plan, id: u32) -> String {
     plan.texts.get(id).unwrap_or_default().to_string()
 }
 
-struct Driver<'a> {
+/// A plan that is being run, and the number of its first step among those of the run.
+struct Known {
     plan: Rc<Verified>,
+    base: u32,
+}
+
+struct Driver<'a> {
+    known: Vec<Known>,
     settings: &'a Settings,
     tell: &'a mut dyn FnMut(&Event),
     ask: &'a mut Ask<'a>,
+    find: &'a mut Find<'a>,
     /// When the run began to do things, and how long it had gone on in earlier lives.
     live: Instant,
     base_ms: u64,
@@ -115,7 +127,8 @@ struct Driver<'a> {
     children: FxHashMap<ChildId, Running>,
     timers: FxHashMap<TimerId, Asked>,
     /// Calls that wait until fewer processes run.
-    waiting: VecDeque<(Asked, Request)>,
+    waiting: VecDeque<Job>,
+    agents: agents::Queue,
     /// Replies that need nothing from outside.
     ready: VecDeque<Ready>,
     /// The ends of pieces of long lines.
@@ -131,6 +144,9 @@ struct Driver<'a> {
     /// The secret variables that steps of the plan set, and the open records of such steps.
     gives: FxHashMap<u32, Vec<String>>,
     giving: FxHashMap<RecordId, u32>,
+    /// Steps of which nothing must run twice, and their open records with all in them.
+    once: FxHashSet<u32>,
+    kept: FxHashSet<RecordId>,
     next_ticket: u64,
     /// The last reply to the work of each open step, and what stands around each.
     answered: FxHashMap<RecordId, Again>,
@@ -156,15 +172,8 @@ impl<'a> Driver<'a> {
         settings: &'a Settings,
         memory: Memory,
         tell: &'a mut dyn FnMut(&Event),
-        ask: &'a mut Ask<'a>,
+        (ask, find): (&'a mut Ask<'a>, &'a mut Find<'a>),
     ) -> io::Result<Driver<'a>> {
-        let mut gives: FxHashMap<u32, Vec<String>> = FxHashMap::default();
-        for need in &plan.plan().needs {
-            if need.kind == NeedKind::SecretOutput {
-                let name = text(plan.plan(), need.name);
-                gives.entry(need.step).or_default().push(name);
-            }
-        }
         let mut os = Loop::new(Setup {
             run: settings.run_id.clone(),
             signals: true,
@@ -172,11 +181,12 @@ impl<'a> Driver<'a> {
             portable: false,
         })?;
         let deadline = settings.timeout.map(|timeout| os.sleep(timeout));
-        Ok(Driver {
-            plan,
+        let mut driver = Driver {
+            known: Vec::new(),
             settings,
             tell,
             ask,
+            find,
             live: Instant::now(),
             base_ms: 0,
             seq: 0,
@@ -186,6 +196,7 @@ impl<'a> Driver<'a> {
             children: FxHashMap::default(),
             timers: FxHashMap::default(),
             waiting: VecDeque::new(),
+            agents: agents::Queue::default(),
             ready: VecDeque::new(),
             pieces: FxHashMap::default(),
             hidden: FxHashMap::default(),
@@ -195,14 +206,33 @@ impl<'a> Driver<'a> {
             past: memory.past.map(|(past, then)| Recall::new(past, then)),
             refused: None,
             secrets: memory.secrets,
-            gives,
+            gives: FxHashMap::default(),
             giving: FxHashMap::default(),
+            once: FxHashSet::default(),
+            kept: FxHashSet::default(),
             next_ticket: 0,
             answered: FxHashMap::default(),
             around: FxHashMap::default(),
             failed: None,
             failed_in: None,
-        })
+        };
+        driver.add_plan(plan);
+        Ok(driver)
+    }
+
+    /// What a plan says about its steps that matters while they run.
+    fn need(&mut self, plan: &Plan, need: &Need, base: u32) {
+        let step = base + need.step;
+        match need.kind {
+            NeedKind::Once => {
+                self.once.insert(step);
+            }
+            NeedKind::SecretOutput => {
+                let name = text(plan, need.name);
+                self.gives.entry(step).or_default().push(name);
+            }
+            _ => {}
+        }
     }
 
     fn say(&mut self, step: Option<StepRef>, parent: Option<RecordId>, what: What) {
@@ -271,12 +301,13 @@ impl<'a> Driver<'a> {
         }
     }
 
-    fn drive(&mut self, machine: &mut Machine) -> Finished {
+    fn drive(&mut self, machine: &mut Machines) -> Finished {
         loop {
-            match machine.poll() {
+            let (which, poll) = machine.poll();
+            match poll {
                 Poll::Call(call) => {
                     self.next_ticket = call.ticket.0 + 1;
-                    self.call(call);
+                    self.call(machine, which, call);
                 }
                 Poll::Timer { ticket, ms } => {
                     self.next_ticket = ticket.0 + 1;
@@ -285,12 +316,18 @@ impl<'a> Driver<'a> {
                         None => self.set_timer(Asked::timer(ticket), ms),
                     }
                 }
-                Poll::Cancel { ticket } => match &mut self.past {
-                    Some(past) => past.cancel(ticket),
-                    None => self.cancel(ticket),
-                },
+                Poll::Cancel { ticket } => {
+                    self.cancel_late(machine, ticket);
+                    match &mut self.past {
+                        Some(past) => past.cancel(ticket),
+                        None => self.cancel(ticket),
+                    }
+                }
                 Poll::Note(note) => self.note(note),
                 Poll::Done(finished) => {
+                    let Some(finished) = self.over(machine, which, finished) else {
+                        continue;
+                    };
                     if self.past.as_ref().is_some_and(Recall::is_left) {
                         let message = "the run ends before the recorded one does";
                         self.refused = Some(message.to_string());
@@ -317,6 +354,10 @@ impl<'a> Driver<'a> {
                 iteration,
             } => {
                 self.around.insert(record.0, parent.map(|parent| parent.0));
+                let kept = parent.is_some_and(|parent| self.kept.contains(&parent.0));
+                if kept || self.once.contains(&step) {
+                    self.kept.insert(record.0);
+                }
                 if self.gives.contains_key(&step) {
                     self.giving.insert(record.0, step);
                 }
@@ -399,6 +440,7 @@ impl<'a> Driver<'a> {
         let answered = self.answered.remove(&record);
         let around = self.around.remove(&record).flatten();
         self.giving.remove(&record);
+        self.kept.remove(&record);
         if status != Status::Failed {
             return;
         }
@@ -433,8 +475,10 @@ impl<'a> Driver<'a> {
         parent: Option<RecordId>,
         iteration: Option<i64>,
     ) -> StepRef {
-        let plan = self.plan.plan();
-        let info = plan.steps.get(step as usize);
+        let plan = self.known.partition_point(|known| known.base <= step) - 1;
+        let Known { plan, base } = &self.known[plan];
+        let plan = plan.plan();
+        let info = plan.steps.get((step - base) as usize);
         let mut id = info.map_or_else(String::new, |info| text(plan, info.id));
         if let Some(number) = iteration {
             id = format!("{id}[{}]", number - 1);

@@ -2,6 +2,7 @@
 
 use crate::process::{ENVIRONMENT_MAX, ErrorKind, Outcome, Request, Script, VALUE_MAX};
 use crate::secret::Secrets;
+use rrc_vm::exports::exports;
 use rrc_vm::fault::{Failure, FailureKind};
 use rrc_vm::text::render;
 use rrc_vm::value::{Map, Value};
@@ -56,7 +57,7 @@ pub fn request(args: &Args, here: &Path) -> Request {
         ..Script::default()
     });
     request.vars = args.pairs("vars");
-    request.ambient = args.pairs("ambient");
+    request.ambient = ambient(args);
     request.env = args.pairs("env");
     request.cwd = match args.text("cwd") {
         Some(cwd) if !cwd.is_empty() => here.join(cwd),
@@ -75,6 +76,17 @@ pub fn request(args: &Args, here: &Path) -> Request {
     request.stream = matches!(args.get("stream"), Value::Bool(true));
     promote(&mut request);
     request
+}
+
+/// All variables, as the environment of a script names them.
+fn ambient(args: &Args) -> Vec<(String, String)> {
+    match args.get("ambient") {
+        Value::Map(variables) => exports(variables)
+            .into_iter()
+            .map(|(name, value)| (name.to_string(), render(&value).to_string()))
+            .collect(),
+        _ => Vec::new(),
+    }
 }
 
 /// When the environment cannot hold all variables, those that the script mentions still arrive.

@@ -72,15 +72,18 @@ impl Reader {
         self.known(table, "rrc.toml", TOP);
         let recipe_path = self.paths(table, "recipe-path");
         // Checked, though nothing looks there yet.
-        self.paths(table, "agent-path");
         self.paths(table, "tool-path");
+        let agent_path = self.paths(table, "agent-path");
         Config {
             path: None,
             recipe_path,
             dialects: self.dialects(table),
             check: self.check(table),
             run: self.run(table),
-            agents: self.agents(table),
+            agents: Agents {
+                path: agent_path,
+                ..self.agents(table)
+            },
         }
     }
 
@@ -196,9 +199,9 @@ impl Reader {
         let Some(section) = self.section(table, "run", &keys) else {
             return Run::default();
         };
-        // Checked, though nothing reads them yet.
-        self.texts(section, "secrets");
+        let secrets = self.texts(section, "secrets");
         Run {
+            secrets: secrets.into_iter().map(|(name, _)| name).collect(),
             jobs: self.jobs(section),
             default_timeout_ms: self.seconds(section, "default-timeout"),
         }

@@ -4,7 +4,6 @@ use super::ir_eval::{eval, fail, literal, script, text};
 use super::ir_task::Task;
 use super::walk::{Out, Walker};
 use rrc_compiler::ir::{Action, Call, Exports, HOOK_NAMES, Step, Text};
-use rrc_vm::exports::exports;
 use rrc_vm::fault::{Failure, FailureKind};
 use rrc_vm::isa::Status;
 use rrc_vm::plan::HostKind;
@@ -151,9 +150,14 @@ impl Walker<'_> {
         let Some(target) = call.target else {
             self.saw("late recipe");
             let name = text(&call.recipe, &task.scope)?;
+            let mut passed = match call.inherits {
+                true => task.scope.clone(),
+                false => Map::default(),
+            };
+            passed.extend(context(call, &task.scope)?);
             let args = vec![
                 ("name", name),
-                ("context", Value::map(context(call, &task.scope)?)),
+                ("context", Value::map(passed)),
                 ("depth", Value::Int(task.depth.into())),
             ];
             return self.ask(HostKind::Recipe, args, task);
@@ -219,6 +223,6 @@ fn context(call: &Call, scope: &Map) -> Result<Map, Rc<Failure>> {
 fn ambient(which: Exports, scope: &Map) -> Value {
     match which {
         Exports::Nothing => Value::Null,
-        Exports::Everything => Value::map(exports(scope)),
+        Exports::Everything => Value::map(scope.clone()),
     }
 }

@@ -128,7 +128,7 @@ pub fn eval(expr: &Expr, scope: &Map) -> Outcome {
     }
 }
 
-fn call(builtin: Builtin, args: &[Value]) -> Outcome {
+pub fn call(builtin: Builtin, args: &[Value]) -> Outcome {
     builtin::call(builtin, args).map_err(|(kind, message)| fail(kind, message))
 }
 

@@ -134,6 +134,7 @@ impl Generator {
                 }
                 false => (0..count).map(|_| self.step(3, None)).collect(),
             },
+            pace: None,
         }
     }
 
@@ -563,6 +564,7 @@ impl Generator {
                 cwd: self.maybe(4, |g| g.text(1)),
                 env: self.env(),
                 once: self.random.once_in(9),
+                stage: false,
             }),
             11 | 12 => Action::Call(self.call()),
             13 => Action::Approve(Approve {
@@ -597,6 +599,8 @@ impl Generator {
             // What a recipe spreads could meet what is set beside it.
             spreads: !self.beside && self.random.once_in(2),
             target: (!self.random.once_in(4)).then_some(target),
+            once: false,
+            recovers: false,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What the walker keeps while it walks: a line of control, its variables, the values of a loop.
 
-use rrc_compiler::ir::{Bind, Node, Read, Step};
+use rrc_compiler::ir::{Bind, Graph, Node, Read, Step};
 use rrc_vm::value::{Map, Value};
 use std::rc::Rc;
 
@@ -61,6 +61,7 @@ pub fn bound_names(step: &Step, names: &mut Vec<Rc<str>>) {
     match &step.node {
         Node::Act(_) => {}
         Node::Seq(steps)
+        | Node::Graph(Graph { steps, .. })
         | Node::Par {
             branches: steps, ..
         } => {

@@ -4,14 +4,14 @@
 //! too: they work on snapshots, and a reply depends only on who asks (see [`Replies`]), so their
 //! order cannot be seen. The machine has to come to the same trace in every order.
 
-use super::ir_eval::{eval, fail, is_true};
+use super::ir_eval::{call, eval, fail, is_true};
 use super::ir_task::{Given, Iterations, Shadow, Task, binds_value, bound_names, set};
 use super::ir_trace::{AtOnce, Trace};
 use rrc_compiler::ir::{
-    Bind, Each, Growth, Guard, Node, OnFailure, Program, Read, Step, Store, While,
+    Action, Bind, Each, Growth, Guard, Node, OnFailure, Program, Read, Step, Store, While,
 };
 use rrc_vm::fault::{Failure, FailureKind};
-use rrc_vm::isa::Status;
+use rrc_vm::isa::{Builtin, Status};
 use rrc_vm::plan::HostKind;
 use rrc_vm::text::{field, json_or_text, kind_word, parse_json, render};
 use rrc_vm::value::{Map, Value};
@@ -323,14 +323,23 @@ impl Walker<'_> {
         let plain = |out| (out, None);
         let given = match &step.node {
             Node::Act(action) => {
-                let reply = self.action(action, step, task).map_err(plain)?;
+                let late = matches!(**action, Action::Call(_)).then_some(step);
+                let reply = self
+                    .in_time(late, task, |walker, task| walker.action(action, step, task))
+                    .map_err(plain)?;
                 return self.store(step, reply, wanted, last, task);
             }
             Node::Seq(steps) => {
                 self.saw("seq");
-                let given = self.steps(steps, wanted, task).map_err(plain)?;
+                let given = self
+                    .in_time(Some(step), task, |walker, task| {
+                        walker.steps(steps, wanted, task)
+                    })
+                    .map_err(plain)?;
                 Given::both(Value::Null).then(given)
             }
+            // In which order the rest happens after a failure cannot be said here.
+            Node::Graph(_) => unreachable!("graphs are not generated"),
             Node::Par { branches, width } => {
                 self.saw("par");
                 self.par(branches, *width, task).map_err(plain)?;
@@ -340,6 +349,27 @@ impl Walker<'_> {
             Node::While(body) => Given::both(self.repeat(body, &step.id, task).map_err(plain)?),
         };
         Ok((Status::Completed, Value::Null, given))
+    }
+
+    /// Does what may have a deadline, which never passes here. What fails under one leaves the
+    /// variables as they were.
+    fn in_time<T>(
+        &mut self,
+        step: Option<&Step>,
+        task: &mut Task,
+        body: impl FnOnce(&mut Self, &mut Task) -> Result<T, Out>,
+    ) -> Result<T, Out> {
+        let Some(ms) = step.and_then(|step| step.deadline.as_ref()) else {
+            return body(self, task);
+        };
+        call(Builtin::Int, &[eval(ms, &task.scope)?])?;
+        self.saw("deadline");
+        let before = (task.scope.clone(), task.bound.clone());
+        let done = body(self, task);
+        if matches!(done, Err(Out::Failed(_))) {
+            (task.scope, task.bound) = before;
+        }
+        done
     }
 
     /// Sets what a successful step sets.

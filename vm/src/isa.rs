@@ -453,7 +453,6 @@ instructions! {
     0x2c "need_integer" NeedInteger() [Any] => [Any] (next) 2 "render to the text of an integer without blanks; a failure if it is none";
     0x2d "shell_words" ShellWords() [Any] => [Any] (next) 2 "split a text at blanks and quote each word for a shell";
     0x2e "fresh_delimiter" FreshDelimiter(values: Count) [Text Many] => [Any] (next) 2 "make a heredoc delimiter that is a line of none of the values";
-    0x2f "exports" Exports() [Map] => [Map] (next) 8 "name every variable as an environment gives it to a script: `RECIPE_VAR_` names and upper-case aliases";
 
     // Lists and maps.
     0x30 "list" List(items: Count) [Many] => [Any] (next) 2 "make a list";

@@ -122,7 +122,7 @@ macro_rules! host_kinds {
 host_kinds! {
     0 Exec "exec" [script shell argv vars ambient env cwd stdin timeout_ms limit stream once]
         "run a script in a shell, or a program by its argv";
-    1 Agent "agent" [agent prompt system_prompt model mode vars env cwd timeout_ms json auto_stage once]
+    1 Agent "agent" [agent prompt system_prompt model mode vars env cwd timeout_ms json auto_stage once pace]
         "ask an agent";
     2 Tool "tool" [tool arguments cwd timeout_ms] "run a tool that metadata describes";
     3 Recipe "recipe" [name context depth] "find, compile and run a recipe whose name is known only now";
@@ -249,6 +249,7 @@ need_kinds! {
     5 Tool "tool";
     6 Secret "secret";
     7 SecretOutput "secret output";
+    8 Once "once";
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]

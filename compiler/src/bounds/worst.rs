@@ -165,6 +165,11 @@ impl Walk<'_> {
         let inside = match &step.node {
             Node::Seq(steps) => self.steps(steps, hook),
             Node::Par { branches, width } => self.at_once(branches, *width, hook),
+            // At worst, all at once as far as processes go, and one by one as far as time does.
+            Node::Graph(graph) => Worst {
+                time_ms: self.steps(&graph.steps, hook).time_ms,
+                ..self.at_once(&graph.steps, None, hook)
+            },
             Node::Each(each) => self.each(each, hook),
             Node::While(body) => {
                 let once = self.step(&body.body, hook);

@@ -8,7 +8,8 @@ use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::doc::fields::{Fields, name_span, wrong_type};
 use crate::doc::{Kind, Plain, resolve};
-use crate::ir::{Bind, Each, Expr, Guard, Node, OnFailure, Read, Step, While};
+use crate::ir::visit;
+use crate::ir::{Action, Bind, Each, Expr, Guard, Node, OnFailure, Read, Step, While};
 
 /// Iterations of a loop when the recipe does not say.
 const ITERATIONS: i64 = 100;
@@ -24,6 +25,22 @@ impl Lower<'_> {
             self.report.add(
                 Diagnostic::new(&codes::EXCLUSIVE_FIELDS, span, message)
                     .help("keep one of the two; put the other on a step of its own"),
+            );
+        }
+        let at_once = fields.node("parallel").is_some_and(|node| {
+            let scalar = node
+                .scalar()
+                .map(|scalar| resolve(scalar, self.dialect.schema));
+            scalar != Some(Plain::Bool(false))
+        });
+        if at_once && fields.has("break_when") {
+            let span = fields
+                .key_span("break_when")
+                .unwrap_or_else(|| fields.head());
+            let message = "`break_when` cannot end iterations that run at once";
+            self.report.add(
+                Diagnostic::new(&codes::EXCLUSIVE_FIELDS, span, message)
+                    .help("remove `parallel` to run them one after the other, or `break_when`"),
             );
         }
         for (field, needs) in [
@@ -56,7 +73,11 @@ impl Lower<'_> {
 
     pub fn body_steps(&mut self, fields: &Fields<'_>) -> Node {
         let items = fields.list("steps", self.report).unwrap_or_default();
-        Node::Seq(items.iter().filter_map(|item| self.step(*item)).collect())
+        let mut steps: Vec<Step> = items.iter().filter_map(|item| self.step(*item)).collect();
+        if fields.boolean("once", self.report).unwrap_or(false) {
+            steps.iter_mut().for_each(once);
+        }
+        Node::Seq(steps)
     }
 
     pub fn looping(&mut self, fields: &Fields<'_>, work: Step, binds: &[Bind]) -> Looping {
@@ -194,6 +215,16 @@ fn body_failure(on_failure: OnFailure) -> OnFailure {
         OnFailure::Continue { keep_output } => OnFailure::Continue { keep_output },
         OnFailure::SkipRest | OnFailure::Stop => OnFailure::Stop,
     }
+}
+
+/// What is in a step that must not run twice must not either.
+fn once(step: &mut Step) {
+    visit::actions_mut(step, &mut |action| match action {
+        Action::Exec(exec) => exec.once = true,
+        Action::Agent(agent) => agent.once = true,
+        Action::Call(call) => call.once = true,
+        Action::Approve(_) | Action::Validate { .. } | Action::Sleep { .. } => {}
+    });
 }
 
 fn without_value(binds: &[Bind]) -> Vec<Bind> {

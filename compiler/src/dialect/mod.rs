@@ -11,6 +11,7 @@ pub mod fields;
 mod literal;
 mod loops;
 mod order;
+mod pace;
 mod raw;
 mod recipe;
 mod step;

@@ -46,6 +46,28 @@ pub fn check(recipe: Node<'_>, report: &mut Report) {
     }
 }
 
+/// Every step below these that names others before it, and those.
+pub fn named(items: &[Node<'_>]) -> Vec<(String, String)> {
+    let mut steps = Vec::new();
+    for item in items {
+        steps.push(*item);
+        collect(*item, &mut steps);
+    }
+    let mut named = Vec::new();
+    for step in steps {
+        let Some(id) = step.get("id").and_then(|id| id.text()) else {
+            continue;
+        };
+        let others = step.get("depends_on").and_then(|others| others.list());
+        for other in others.unwrap_or_default() {
+            if let Some(other) = other.text() {
+                named.push((id.text().to_string(), other.text().to_string()));
+            }
+        }
+    }
+    named
+}
+
 /// All steps below a recipe, a stage or a loop, in the order of the file.
 fn collect<'a>(map: Node<'a>, steps: &mut Vec<Node<'a>>) {
     let list = |name: &str| {

@@ -43,7 +43,7 @@ fn outside(steps: &[Step]) -> FxHashSet<&str> {
                         items.push((&bind.name, value));
                     }
                 }
-                Node::Seq(_) | Node::Par { .. } | Node::Act(_) => {}
+                Node::Seq(_) | Node::Par { .. } | Node::Graph(_) | Node::Act(_) => {}
             }
         });
     }

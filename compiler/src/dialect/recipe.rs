@@ -10,7 +10,7 @@ use crate::diagnostic::{Diagnostic, Fix, Report, nearest};
 use crate::doc::fields::{Fields, name_span, text_of};
 use crate::doc::{Node as Doc, Text as Written};
 use crate::ir::{
-    Action, Approve, Attempts, Expr, ExprKind, Guard, Hooks, Input, Literal, Missing, Node,
+    Action, Approve, Attempts, Expr, ExprKind, Graph, Guard, Hooks, Input, Literal, Missing, Node,
     OnFailure, RunLimits, SESSION, Step, Store, Text, Unit, visit,
 };
 use crate::source::{SourceId, Span};
@@ -19,9 +19,6 @@ use rustc_hash::FxHashMap;
 
 /// More steps than this are refused: nobody wrote them, and every table grows with them.
 pub const MOST_STEPS: usize = 20_000;
-
-/// Fields that nothing reads yet; what is written there must make sense all the same.
-const UNREAD: &[&str] = &["rate_limiting"];
 
 /// How a recipe is read, besides its dialect.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +50,8 @@ pub fn lower(
         facts: Vec::new(),
         given: Vec::new(),
         pasted: Vec::new(),
+        graph: false,
+        secrets: Vec::new(),
     };
     let name = lower.header(&fields, options);
     if lower.report_choice(&fields) == Some("raw") {
@@ -62,13 +61,14 @@ pub fn lower(
     let inputs = lower.inputs(&fields);
     let limits = lower.limits(&fields);
     let secrets = lower.secrets(&fields);
+    lower.secrets.clone_from(&secrets);
     let hooks = lower.hooks(&fields);
     let mut steps = lower.validations(&fields);
     steps.extend(lower.all_steps(&fields));
     lower.unique_ids(&steps);
     order::check(node, lower.report);
     raw::check(&lower.pasted, &steps, lower.report);
-    fields.check(UNREAD, lower.report);
+    let pace = lower.pace(&fields);
     let extends = fields.text("extends", lower.report);
     let parent = extends.map(|name| Parent {
         name: name.text().to_string(),
@@ -90,6 +90,7 @@ pub fn lower(
         limits,
         exports: dialect.exports,
         hooks,
+        pace,
         steps,
     };
     Some(Lowered { unit, parent })
@@ -125,6 +126,8 @@ pub fn lower_expression(
         facts: Vec::new(),
         given: Vec::new(),
         pasted: Vec::new(),
+        graph: false,
+        secrets: Vec::new(),
     };
     let written = Written::plain(text, Span::new(source, 0, text.len()));
     let Guard { expr, truth } = lower.condition(written)?;
@@ -154,6 +157,7 @@ pub fn lower_expression(
         limits: dialect.limits,
         exports: dialect.exports,
         hooks: Hooks::default(),
+        pace: None,
         steps: Vec::new(),
     };
     Some((unit, expr))
@@ -161,7 +165,7 @@ pub fn lower_expression(
 
 impl Lower<'_> {
     fn report_choice(&mut self, fields: &Fields<'_>) -> Option<&'static str> {
-        fields.choice("schedule", self.report);
+        self.graph = fields.choice("schedule", self.report) == Some("graph");
         fields.choice("substitution", self.report)
     }
 
@@ -378,10 +382,25 @@ impl Lower<'_> {
         if items.is_empty() && cut_short {
             return Vec::new();
         }
-        self.steps(
-            items,
-            fields.key_span("steps").unwrap_or_else(|| fields.head()),
-        )
+        let span = fields.key_span("steps").unwrap_or_else(|| fields.head());
+        let steps = self.steps(items, span);
+        self.scheduled(steps, items, span)
+    }
+
+    /// The list as the recipe wants it run: in order, or as a graph.
+    fn scheduled(&mut self, steps: Vec<Step>, items: &[Doc<'_>], span: Span) -> Vec<Step> {
+        if !self.graph || steps.is_empty() {
+            return steps;
+        }
+        let graph = Graph {
+            steps,
+            after: order::named(items),
+        };
+        let step = hidden("graph".to_string(), span, StepKind::Group);
+        vec![Step {
+            node: Node::Graph(graph),
+            ..step
+        }]
     }
 
     fn steps(&mut self, items: &[Doc<'_>], span: Span) -> Vec<Step> {
@@ -475,7 +494,8 @@ impl Lower<'_> {
             fields.require("steps", self.report);
             if let Some(items) = fields.list("steps", self.report) {
                 let span = fields.key_span("steps").unwrap_or_else(|| fields.head());
-                all.extend(self.steps(items, span));
+                let steps = self.steps(items, span);
+                all.extend(self.scheduled(steps, items, span));
             }
             if let Some(approval) = fields.nested("approval", self.report) {
                 all.extend(self.approval(&approval, name));

@@ -21,13 +21,7 @@ use rrc_vm::plan::StepKind;
 /// Bytes of output that are kept when the recipe does not say.
 const OUTPUT_LIMIT: u64 = 10 * 1024 * 1024;
 /// Fields that nothing reads yet; what is written there must make sense all the same.
-const UNREAD: &[&str] = &[
-    "depends_on",
-    "parallel_group",
-    "once",
-    "auto_stage",
-    "recursion",
-];
+const UNREAD: &[&str] = &["depends_on", "parallel_group", "recursion"];
 
 impl Lower<'_> {
     pub fn step(&mut self, node: Doc<'_>) -> Option<Step> {
@@ -70,7 +64,15 @@ impl Lower<'_> {
         };
         self.loop_only(&fields, looped);
         fields.check(UNREAD, self.report);
-        let deadline = self.deadline(&fields, kind);
+        if kind != Some("agent") {
+            fields.check(&["auto_stage"], self.report);
+        }
+        // Other steps have deadlines of their own: what holds them has one only if it says so.
+        let holds = compound || kind == Some("recipe");
+        let deadline = match holds && !fields.has("timeout") {
+            true => None,
+            false => self.deadline(&fields, kind),
+        };
         let work = Step {
             id: id.clone(),
             span,
@@ -237,10 +239,12 @@ impl Lower<'_> {
                 .map(|text| text.text().to_string()),
             model: fields
                 .text("model", self.report)
-                .map(|text| text.text().to_string()),
+                .map(|text| text.text().to_string())
+                .or_else(|| preferred_model(fields)),
             cwd: self.optional_text(fields, "cwd"),
             env: self.env(fields),
             once: fields.boolean("once", self.report).unwrap_or(false),
+            stage: fields.boolean("auto_stage", self.report).unwrap_or(false),
         };
         Some(Node::Act(Box::new(Action::Agent(agent))))
     }
@@ -283,6 +287,10 @@ impl Lower<'_> {
             inherits: self.dialect.shares_variables,
             spreads: self.dialect.shares_variables,
             target: None,
+            once: fields.boolean("once", self.report).unwrap_or(false),
+            recovers: fields
+                .boolean("recovery_on_failure", self.report)
+                .unwrap_or(false),
         }))))
     }
 
@@ -591,6 +599,14 @@ impl Lower<'_> {
             _ => OnFailure::Stop,
         }
     }
+}
+
+/// The model that is preferred to all others.
+fn preferred_model(fields: &Fields<'_>) -> Option<String> {
+    let preferences = fields.node("provider_preferences")?.list()?;
+    let models = preferences.iter().filter_map(|one| one.get("model"));
+    let mut texts = models.filter_map(|model| model.text());
+    texts.next().map(|model| model.text().to_string())
 }
 
 fn milliseconds(seconds: f64) -> i64 {

@@ -31,6 +31,10 @@ pub struct Lower<'r> {
     pub given: Vec<&'static str>,
     /// Holes whose values the author wants pasted into shell text: the variable, and the hole.
     pub pasted: Vec<(String, Span)>,
+    /// The lists of the recipe run as graphs.
+    pub graph: bool,
+    /// Variables whose values must not be shown.
+    pub secrets: Vec<String>,
 }
 
 impl Lower<'_> {
@@ -298,6 +302,38 @@ impl Lower<'_> {
     }
 
     /// Shell text: its holes become parameters of the script.
+    /// What a program is called with can be seen by everybody on the machine.
+    fn secret_in_argv(&mut self, written: Written<'_>, hole: &Hole, position: &shell::Position) {
+        let SegmentKind::Name(name) = &hole.path.segments[0].kind else {
+            return;
+        };
+        if !self.secrets.contains(name) {
+            return;
+        }
+        let program = position.command.as_deref().unwrap_or_default();
+        let argument = position.place == shell::Place::Argument
+            && !program.is_empty()
+            && !shell::is_builtin(program);
+        let (message, help) = match position.reach {
+            shell::Use::Paste => (
+                format!(
+                    "`{name}` is secret, and becomes part of the text that the shell is called with"
+                ),
+                format!("write `{{{{{name}}}}}`: it reaches the script unseen"),
+            ),
+            _ if argument => (
+                format!(
+                    "`{name}` is secret, and becomes an argument of `{program}`, which others can see"
+                ),
+                "pass it by `env`, by `stdin` or in a file that only you can read".to_string(),
+            ),
+            _ => return,
+        };
+        let span = written.span(hole.path.segments[0].range.clone());
+        self.report
+            .add(Diagnostic::new(&codes::SECRET_IN_ARGV, span, message).help(help));
+    }
+
     pub fn script(&mut self, written: Written<'_>) -> Script {
         let scanned = expr::scan(written.text());
         for problem in scanned.problems {
@@ -355,6 +391,9 @@ impl Lower<'_> {
         let compiled = shell::compile(&plain.text, &at);
         for problem in compiled.problems {
             self.shell_problem(written, &plain, problem);
+        }
+        for (hole, position) in holes.iter().zip(&compiled.positions) {
+            self.secret_in_argv(written, hole, position);
         }
         let values: Vec<Expr> = holes.iter().map(|hole| self.hole(written, hole)).collect();
         for (number, (hole, position)) in at.iter().zip(&compiled.positions).enumerate() {

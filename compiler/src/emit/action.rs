@@ -7,10 +7,11 @@ use super::Emitter;
 use super::builder::{Label, Tables, Writer};
 use super::expr::{self, DEPTH, Operand, SCOPE};
 use crate::ir::{
-    Action, Agent, Call, Exec, Exports, Expr, ExprKind, HOOK_NAMES, Literal, Script, ScriptPart,
-    Step, Text, VarForm,
+    Action, Agent, Call, Exec, Exports, Expr, ExprKind, HOOK_NAMES, Literal, OnFailure, Script,
+    ScriptPart, Step, Text, VarForm,
 };
-use rrc_vm::isa::{Instr, Kind, Status};
+use crate::shell::needed;
+use rrc_vm::isa::{Builtin, Instr, Kind, Status};
 use rrc_vm::plan::{HostCall, HostKind, NeedKind, StepKind};
 
 /// The arguments of one call, as far as they have been worked out.
@@ -130,7 +131,6 @@ impl Emitter<'_> {
         self.script(w, &mut call, &exec.script, failed);
         if exec.exports == Exports::Everything {
             w.push(Instr::Load { local: SCOPE });
-            w.push(Instr::Exports {});
             call.open(w, "ambient");
         }
         self.env(w, &mut call, &exec.env, failed);
@@ -174,11 +174,8 @@ impl Emitter<'_> {
                 call.fix(param, Literal::Text(text.clone()));
             }
         }
-        self.tables.need(
-            NeedKind::Agent,
-            agent.agent.as_deref().unwrap_or_default(),
-            step,
-        );
+        let name = agent.agent.as_deref().unwrap_or_default();
+        self.tables.need_of_step(NeedKind::Agent, name, step);
         self.text(w, &mut call, "prompt", &agent.prompt, failed);
         self.env(w, &mut call, &agent.env, failed);
         if let Some(cwd) = &agent.cwd {
@@ -187,10 +184,138 @@ impl Emitter<'_> {
         if let Some(deadline) = deadline {
             self.value(w, &mut call, "timeout_ms", deadline, failed);
         }
-        if agent.once {
-            call.fix("once", Literal::Bool(true));
+        for (param, wanted) in [("once", agent.once), ("auto_stage", agent.stage)] {
+            if wanted {
+                call.fix(param, Literal::Bool(true));
+            }
         }
+        self.pace(&mut call);
         call.ask(w, &mut self.tables, step);
+    }
+
+    /// What a step certainly needs from where it runs, as far as that can be seen.
+    pub fn needs(&mut self, step: &Step, action: &Action, number: u32) {
+        if matches!(action, Action::Call(call) if call.once) {
+            self.tables.need_of_step(NeedKind::Once, &step.id, number);
+        }
+        let certain = step.guard.is_none() && step.on_failure == OnFailure::Stop;
+        let Action::Exec(exec) = action else { return };
+        if !certain || self.current != 0 {
+            return;
+        }
+        // What a step before this one may make need not be there yet.
+        let first = !self.tables.calls.iter().any(|call| {
+            use HostKind::{Agent, Exec, Recipe, Tool};
+            matches!(call.kind, Agent | Exec | Recipe | Tool)
+        });
+        let cwd = exec.cwd.as_ref().and_then(Text::as_literal);
+        if let Some(cwd) = cwd.filter(|cwd| first && !cwd.is_empty()) {
+            self.tables.need(NeedKind::Directory, cwd, number);
+        }
+        let shell = exec.shell.as_literal().unwrap_or_default();
+        let in_path = exec.env.iter().any(|(name, _)| name == "PATH");
+        let Some(ScriptPart::Source(source)) = exec.script.parts.first() else {
+            return;
+        };
+        if in_path || !shell.ends_with("sh") {
+            return;
+        }
+        let whole = match exec.script.parts.len() {
+            1 => source.as_str(),
+            _ => source.rsplit_once('\n').map_or("", |(lines, _)| lines),
+        };
+        for program in needed(whole) {
+            self.tables.need(NeedKind::Program, program, number);
+        }
+    }
+
+    /// How fast agents are asked, as the first recipe says, else this one.
+    fn pace(&self, call: &mut Arguments) {
+        let units = &self.program.units;
+        let own = units[self.current].pace.as_ref();
+        let Some(pace) = units[0].pace.as_ref().or(own) else {
+            return;
+        };
+        let int = |value: u64| Literal::Int(i64::try_from(value).unwrap_or(i64::MAX));
+        let named = |name: &str, value: Literal| (name.to_string(), value);
+        let backoff = pace.backoff.as_ref().map_or(Literal::Null, |backoff| {
+            Literal::Map(vec![
+                named("first_ms", int(backoff.first_ms)),
+                named("longest_ms", int(backoff.longest_ms)),
+                named("growth", Literal::Float(backoff.growth)),
+                named("calm", int(backoff.calm.into())),
+            ])
+        });
+        let width = pace.width.map_or(Literal::Null, |width| int(width.into()));
+        let fields = vec![
+            named("width", width),
+            named("pause_ms", int(pace.pause_ms)),
+            named("backoff", backoff),
+        ];
+        call.fix("pace", Literal::Map(fields));
+    }
+
+    /// Asks an agent to put right what failed. Stack before: the open step and the failure; after:
+    /// the open step and the reply; at `failed`: the open step and the failure.
+    pub fn recover(&mut self, w: &mut Writer, id: &str, step: u32, failed: Label) {
+        let (failure, answer) = (w.local(), w.local());
+        let (give_up, recovered) = (w.label(), w.label());
+        w.push(Instr::Store { local: failure });
+        let mut call = Arguments::new(HostKind::Agent);
+        self.tables.need_of_step(NeedKind::Agent, "", step);
+        let before = format!("The recipe that step `{id}` runs has failed:\n\n");
+        let after = format!(
+            "\n\nFind out why and put it right, so that what it was to do is done. Then end your \
+             answer with the line `{RECOVERED}`. If it cannot be done, say why, without that line."
+        );
+        w.push(Instr::Text {
+            text: self.tables.text(&before),
+        });
+        w.push(Instr::Load { local: failure });
+        w.push(Instr::FailureMap {});
+        w.push(Instr::FieldOrNull {
+            name: self.tables.text("message"),
+        });
+        w.push(Instr::Text {
+            text: self.tables.text(&after),
+        });
+        w.push(Instr::Concat { parts: 3 });
+        w.push(Instr::JumpFailed { to: w.to(give_up) });
+        call.open(w, "prompt");
+        self.pace(&mut call);
+        call.ask(w, &mut self.tables, step);
+        w.push(Instr::JumpFailed { to: w.to(give_up) });
+        w.push(Instr::FieldOrNull {
+            name: self.tables.text("stdout"),
+        });
+        w.push(Instr::Builtin {
+            which: Builtin::Upper as u8,
+            arguments: 1,
+        });
+        w.push(Instr::JumpFailed { to: w.to(give_up) });
+        w.push(Instr::Store { local: answer });
+        w.push(Instr::Text {
+            text: self.tables.text(RECOVERED),
+        });
+        w.push(Instr::Load { local: answer });
+        w.push(Instr::InByType {});
+        w.push(Instr::TruthEmptiness { to: w.to(give_up) });
+        w.push(Instr::JumpIf {
+            to: w.to(recovered),
+        });
+        w.push(Instr::Null {});
+        w.bind(give_up);
+        w.push(Instr::Pop {});
+        w.push(Instr::Load { local: failure });
+        w.push(Instr::Jump { to: w.to(failed) });
+        w.bind(recovered);
+        w.push(Instr::EmptyMap {});
+        w.push(Instr::EmptyMap {});
+        w.push(Instr::Put {
+            name: self.tables.text("stdout"),
+        });
+        w.free(failure);
+        w.free(answer);
     }
 
     fn text(
@@ -305,7 +430,7 @@ fn integer_or_empty(w: &mut Writer, failed: Label) {
 impl Emitter<'_> {
     /// Another recipe: its variables are made here, and what it leaves is taken apart here.
     /// Stack before: the open step; after: the open step and a reply whose output is its value.
-    fn recipe(&mut self, w: &mut Writer, call: &Call, step: u32, failed: Label) {
+    pub fn recipe(&mut self, w: &mut Writer, call: &Call, step: u32, failed: Label) {
         let Some(target) = call.target else {
             return self.late_recipe(w, call, step, failed);
         };
@@ -408,7 +533,10 @@ impl Emitter<'_> {
     fn late_recipe(&mut self, w: &mut Writer, call: &Call, step: u32, failed: Label) {
         let mut arguments = Arguments::new(HostKind::Recipe);
         self.text(w, &mut arguments, "name", &call.recipe, failed);
-        w.push(Instr::EmptyMap {});
+        match call.inherits {
+            true => w.push(Instr::Load { local: SCOPE }),
+            false => w.push(Instr::EmptyMap {}),
+        }
         let context = arguments.open(w, "context");
         for (name, value) in &call.context {
             expr::expr(w, &mut self.tables, value);
@@ -422,6 +550,27 @@ impl Emitter<'_> {
         arguments.open(w, "depth");
         arguments.ask(w, &mut self.tables, step);
         w.push(Instr::JumpFailed { to: w.to(failed) });
+        if !call.spreads {
+            return;
+        }
+        let (reply, left, over) = (w.local(), w.local(), w.label());
+        w.push(Instr::Store { local: reply });
+        w.push(Instr::Load { local: reply });
+        w.push(Instr::FieldOrNull {
+            name: self.tables.text("variables"),
+        });
+        w.push(Instr::MapOr { to: w.to(over) });
+        w.push(Instr::Store { local: left });
+        w.push(Instr::Take { local: SCOPE });
+        w.push(Instr::Take { local: left });
+        w.push(Instr::Merge {});
+        w.push(Instr::Store { local: SCOPE });
+        w.push(Instr::Null {});
+        w.bind(over);
+        w.push(Instr::Pop {});
+        w.push(Instr::Take { local: reply });
+        w.free(reply);
+        w.free(left);
     }
 
     /// Runs a hook, if there is one for this moment. Stack: the same before and after.
@@ -482,7 +631,6 @@ impl Emitter<'_> {
         self.script(&mut w, &mut call, script, wrong);
         if self.program.units[self.current].exports == Exports::Everything {
             w.push(Instr::Load { local: SCOPE });
-            w.push(Instr::Exports {});
             call.open(&mut w, "ambient");
         }
         // A call belongs to a step; a hook belongs to whichever step it runs for.
@@ -513,6 +661,9 @@ impl Moment {
         }
     }
 }
+
+/// What an agent says, in any case, when it has put a recipe right.
+const RECOVERED: &str = "STATUS: COMPLETE";
 
 /// Milliseconds that a hook may take.
 const HOOK_TIMEOUT_MS: i64 = 30_000;

@@ -4,7 +4,8 @@ use super::Emitter;
 use super::builder::{Label, Writer};
 use super::expr::{self, DEPTH, SCOPE, truth_of};
 use super::step::{Exits, Opening, Taken};
-use crate::ir::{Action, Bind, Call, Each, Guard, Node, Program, Step, While};
+use crate::ir::{Bind, Each, Guard, Step, While};
+use crate::schedule::bound;
 use rrc_vm::isa::{Instr, Kind, Status};
 
 impl Emitter<'_> {
@@ -232,7 +233,7 @@ impl Emitter<'_> {
 
     /// Waits for all tasks of the set on top, in the order in which they were started, and then
     /// goes where the first of them that did not come to its end says.
-    fn join(
+    pub fn join(
         &mut self,
         w: &mut Writer,
         failed: Label,
@@ -408,21 +409,13 @@ impl Emitter<'_> {
         let stored = self.tables.text("bound");
         w.push(Instr::Tasks {});
         for branch in branches {
-            let bound = self.bound_names(branch);
+            let bound = bound(self.program, branch);
             let function = self.task(
                 &branch.id,
                 &[Kind::Map, Kind::Int],
                 |emitter, w, exits| emitter.step(w, branch, Opening::Step, None, exits),
                 |emitter, w, ()| {
-                    w.push(Instr::EmptyMap {});
-                    for name in &bound {
-                        let (name, unset) = (emitter.tables.text(name), w.label());
-                        w.push(Instr::HasVar { scope: SCOPE, name });
-                        w.push(Instr::JumpUnless { to: w.to(unset) });
-                        w.push(Instr::VarOrNull { scope: SCOPE, name });
-                        w.push(Instr::Put { name });
-                        w.bind(unset);
-                    }
+                    emitter.bound_map(w, &bound);
                     w.push(Instr::Put { name: stored });
                 },
             );
@@ -456,7 +449,7 @@ impl Emitter<'_> {
 
     /// A function that can be forked, with one result: a failure, or a map of what `finish` puts
     /// there, which says so if the unit is to end.
-    fn task<T>(
+    pub fn task<T>(
         &mut self,
         name: &str,
         params: &[Kind],
@@ -561,7 +554,7 @@ impl Emitter<'_> {
 }
 
 /// The field of a task's result that says that the unit is to end.
-const ENDED: &str = "ended";
+pub const ENDED: &str = "ended";
 
 /// The locals of a loop: its items, what is collected of all of them, the last value and what of
 /// it is collected, the position; and its step.
@@ -590,79 +583,5 @@ impl Run {
             w.push(Instr::Load { local });
             w.push(Instr::Append { list: self.all });
         }
-    }
-}
-
-impl Emitter<'_> {
-    /// The variables that a step and the steps in it may set.
-    fn bound_names(&self, step: &Step) -> Vec<String> {
-        let mut names = Names {
-            program: self.program,
-            names: Vec::new(),
-            seen: Vec::new(),
-        };
-        names.step(step);
-        names.names
-    }
-}
-
-struct Names<'a> {
-    program: &'a Program,
-    names: Vec<String>,
-    /// Units that have been looked at.
-    seen: Vec<usize>,
-}
-
-impl Names<'_> {
-    fn add(&mut self, name: &str) {
-        if !self.names.iter().any(|known| known == name) {
-            self.names.push(name.to_string());
-        }
-    }
-
-    fn step(&mut self, step: &Step) {
-        step.bind.iter().for_each(|bind| self.add(&bind.name));
-        match &step.node {
-            Node::Seq(steps)
-            | Node::Par {
-                branches: steps, ..
-            } => {
-                steps.iter().for_each(|step| self.step(step));
-            }
-            Node::Each(each) => {
-                each.collect
-                    .iter()
-                    .chain(&each.last)
-                    .for_each(|bind| self.add(&bind.name));
-                if each.width.is_none() {
-                    self.step(&each.body);
-                }
-            }
-            Node::While(body) => {
-                body.collect.iter().for_each(|bind| self.add(&bind.name));
-                body.update
-                    .iter()
-                    .for_each(|(bind, _)| self.add(&bind.name));
-                self.step(&body.body);
-            }
-            Node::Act(action) => {
-                if let Action::Call(call) = &**action
-                    && call.spreads
-                {
-                    self.call(call);
-                }
-            }
-        }
-    }
-
-    fn call(&mut self, call: &Call) {
-        call.context.iter().for_each(|(name, _)| self.add(name));
-        let Some(target) = call.target.filter(|target| !self.seen.contains(target)) else {
-            return;
-        };
-        self.seen.push(target);
-        let unit = &self.program.units[target];
-        unit.inputs.iter().for_each(|input| self.add(&input.name));
-        unit.steps.iter().for_each(|step| self.step(step));
     }
 }

@@ -7,6 +7,7 @@ mod action;
 mod bind;
 mod builder;
 mod expr;
+mod graph;
 mod loops;
 mod step;
 

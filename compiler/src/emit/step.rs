@@ -8,7 +8,7 @@ use super::action::Moment;
 use super::bind::may_say;
 use super::builder::{Label, Writer};
 use super::expr::{self, DEPTH, SCOPE, truth_of};
-use crate::ir::{Attempts, Growth, Guard, Literal, Node, OnFailure, Step, Store};
+use crate::ir::{Action, Attempts, Growth, Guard, Literal, Node, OnFailure, Step, Store};
 use rrc_vm::isa::{Builtin, Instr, Kind, Status};
 use rrc_vm::plan::{HostCall, HostKind};
 
@@ -494,8 +494,28 @@ impl Emitter<'_> {
         let Ways { failed, exits, .. } = ways;
         match &step.node {
             Node::Act(action) => {
-                self.action(w, action, step.deadline.as_ref(), number, failed);
+                self.needs(step, action, number);
+                let recovers = matches!(&**action, Action::Call(call) if call.recovers);
+                let (wrong, done) = match recovers {
+                    true => (w.label(), w.label()),
+                    false => (failed, failed),
+                };
+                match (&**action, &step.deadline) {
+                    (Action::Call(call), Some(ms)) => {
+                        self.recipe_within(w, (&step.id, call, ms), number, wrong, exits);
+                    }
+                    (action, deadline) => self.action(w, action, deadline.as_ref(), number, wrong),
+                }
+                if recovers {
+                    w.push(Instr::Jump { to: w.to(done) });
+                    w.bind(wrong);
+                    self.recover(w, &step.id, number, failed);
+                    w.bind(done);
+                }
                 self.bind(w, step, value, this, ways);
+            }
+            Node::Seq(steps) if let Some(ms) = &step.deadline => {
+                self.steps_within(w, (&step.id, steps, ms), value, failed, exits);
             }
             Node::Seq(steps) => {
                 let (ended, done) = (w.label(), w.label());
@@ -511,6 +531,7 @@ impl Emitter<'_> {
                 self.end_early(w, exits);
                 w.bind(done);
             }
+            Node::Graph(graph) => self.graph(w, graph, failed, exits),
             Node::Each(each) => self.each(w, each, number, value, failed, exits),
             Node::While(body) => self.repeat(w, body, number, value, failed, exits),
             Node::Par { branches, width } => self.par(w, branches, *width, failed, exits),

@@ -104,7 +104,7 @@ fn set_by<'a>(step: &'a Step, found: &mut Vec<Setting<'a>>) {
                 .iter()
                 .for_each(|bind| add(bind, How::Collected));
         }
-        Node::Seq(_) | Node::Par { .. } | Node::Act(_) => {}
+        Node::Seq(_) | Node::Par { .. } | Node::Graph(_) | Node::Act(_) => {}
     }
 }
 

@@ -15,7 +15,8 @@ pub use types::{Kind, Type};
 
 use crate::ir::visit;
 use crate::ir::{
-    Action, Bind, Call, Each, Input, Literal, Node, OnFailure, Program, Read, Step, Store, While,
+    Action, Bind, Call, Each, Graph, Input, Literal, Node, OnFailure, Program, Read, Step, Store,
+    While,
 };
 use crate::source::Span;
 use output::Printed;
@@ -219,7 +220,7 @@ impl<'a> Work<'a> {
     /// What the step sets, and the type of its value.
     fn step(&mut self, unit: usize, step: &'a Step, locals: &mut Locals<'a>) -> Type {
         let value = match &step.node {
-            Node::Seq(steps) => {
+            Node::Seq(steps) | Node::Graph(Graph { steps, .. }) => {
                 self.steps(unit, steps, locals);
                 Type::unknown()
             }

@@ -2,8 +2,8 @@
 
 use super::{Facts, Locals, Scope, Type, element};
 use crate::ir::{
-    Action, Each, Expr, ExprKind, Guard, Node, Part, Program, Script, ScriptPart, Step, Text,
-    VarForm,
+    Action, Each, Expr, ExprKind, Graph, Guard, Node, Part, Program, Script, ScriptPart, Step,
+    Text, VarForm,
 };
 
 /// One place, and what is known there.
@@ -118,6 +118,7 @@ impl<'a> Walk<'_, 'a> {
         }
         match &step.node {
             Node::Seq(steps)
+            | Node::Graph(Graph { steps, .. })
             | Node::Par {
                 branches: steps, ..
             } => steps.iter().for_each(|step| self.step(step)),

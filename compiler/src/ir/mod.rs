@@ -35,7 +35,30 @@ pub struct Unit {
     /// What scripts find in their environment.
     pub exports: Exports,
     pub hooks: Hooks,
+    /// How fast agents are asked; what the first unit says holds for all.
+    pub pace: Option<Pace>,
     pub steps: Vec<Step>,
+}
+
+/// How fast agents are asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pace {
+    /// How many at once.
+    pub width: Option<u32>,
+    /// Milliseconds between the end of one answer and the next question.
+    pub pause_ms: u64,
+    /// What to do when an agent says that it is asked too often; none: it has failed.
+    pub backoff: Option<Backoff>,
+}
+
+/// Pauses that grow while agents refuse to answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Backoff {
+    pub first_ms: u64,
+    pub longest_ms: u64,
+    pub growth: f64,
+    /// After so many answers the pause is short again.
+    pub calm: u32,
 }
 
 /// Scripts that run around each step, in a scope that also says which step it is.
@@ -80,8 +103,9 @@ pub struct Step {
     /// Does the step run at all? Asked once.
     pub guard: Option<Guard>,
     pub attempts: Attempts,
-    /// Milliseconds for one attempt of an action that has a process or an agent; nothing else has
-    /// a deadline yet.
+    /// Milliseconds for one attempt: of a process, an agent, another recipe or a sequence; nothing
+    /// else has a deadline. 0 and less is none. A recipe or a sequence that fails under a deadline
+    /// leaves the variables as they were.
     pub deadline: Option<Expr>,
     pub on_failure: OnFailure,
     /// What of the output is the value of the step. A sequence has the value of its last step that
@@ -181,9 +205,22 @@ pub enum Node {
         branches: Vec<Step>,
         width: Option<u32>,
     },
+    /// Each as soon as it can, in a scope of its own that is taken when it starts; what it binds is
+    /// stored when it ends. File order is one of the orders that it may come to, and all of them
+    /// give the variables the same values. After a failure nothing more starts.
+    Graph(Graph),
     Each(Box<Each>),
     While(Box<While>),
     Act(Box<Action>),
+}
+
+/// Steps that wait for each other, and for nothing else; see `order` for what they wait for
+/// besides what is said here.
+#[derive(Clone, Debug)]
+pub struct Graph {
+    pub steps: Vec<Step>,
+    /// A step, and the id of one before it that it waits for.
+    pub after: Vec<(String, String)>,
 }
 
 /// The body once per item of a list.
@@ -259,6 +296,8 @@ pub struct Agent {
     pub env: Vec<(String, Text)>,
     /// As for [`Exec`].
     pub once: bool,
+    /// Are all changes staged in git after an answer?
+    pub stage: bool,
 }
 
 /// Another recipe, and the variables it is given.
@@ -274,6 +313,10 @@ pub struct Call {
     pub spreads: bool,
     /// Which unit it is, once that is known: an index into the program.
     pub target: Option<usize>,
+    /// As for [`Exec`], and for all that it runs.
+    pub once: bool,
+    /// Is an agent asked to put it right when it fails? If it says so, the step has succeeded.
+    pub recovers: bool,
 }
 
 /// One process: a script in a shell.

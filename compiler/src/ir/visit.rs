@@ -1,6 +1,8 @@
 //! Going through a program without knowing every node.
 
-use super::{Action, Call, Exec, Expr, ExprKind, Node, Part, Script, ScriptPart, Step, Text};
+use super::{
+    Action, Call, Exec, Expr, ExprKind, Graph, Node, Part, Script, ScriptPart, Step, Text,
+};
 
 /// The expression and all below it, outermost first, in the order of the text.
 pub fn walk<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
@@ -97,17 +99,24 @@ pub fn calls<'a>(step: &'a Step, visit: &mut dyn FnMut(&'a Call)) {
 
 /// The same, to fill in what the calls mean.
 pub fn calls_mut(step: &mut Step, visit: &mut dyn FnMut(&mut Call)) {
+    actions_mut(step, &mut |action| {
+        if let Action::Call(call) = action {
+            visit(call);
+        }
+    });
+}
+
+/// Every action in a step, to change it.
+pub fn actions_mut(step: &mut Step, visit: &mut dyn FnMut(&mut Action)) {
     match &mut step.node {
-        Node::Seq(all) | Node::Par { branches: all, .. } => {
-            all.iter_mut().for_each(|step| calls_mut(step, visit));
+        Node::Seq(all)
+        | Node::Par { branches: all, .. }
+        | Node::Graph(Graph { steps: all, .. }) => {
+            all.iter_mut().for_each(|step| actions_mut(step, visit));
         }
-        Node::Each(each) => calls_mut(&mut each.body, visit),
-        Node::While(body) => calls_mut(&mut body.body, visit),
-        Node::Act(action) => {
-            if let Action::Call(call) = &mut **action {
-                visit(call);
-            }
-        }
+        Node::Each(each) => actions_mut(&mut each.body, visit),
+        Node::While(body) => actions_mut(&mut body.body, visit),
+        Node::Act(action) => visit(action),
     }
 }
 
@@ -115,7 +124,9 @@ pub fn calls_mut(step: &mut Step, visit: &mut dyn FnMut(&mut Call)) {
 pub fn steps<'a>(step: &'a Step, visit: &mut dyn FnMut(&'a Step)) {
     visit(step);
     match &step.node {
-        Node::Seq(all) | Node::Par { branches: all, .. } => {
+        Node::Seq(all)
+        | Node::Par { branches: all, .. }
+        | Node::Graph(Graph { steps: all, .. }) => {
             all.iter().for_each(|step| steps(step, visit));
         }
         Node::Each(each) => steps(&each.body, visit),

@@ -7,9 +7,10 @@
 use super::known::Known;
 use crate::ir::visit;
 use crate::ir::{
-    Action, Bind, Call, Compare, Exec, Expr, ExprKind, Guard, Input, Literal, Mention, Missing,
-    Node, OnFailure, Program, Read, Script, Step, Unit,
+    Action, Bind, Call, Compare, Exec, Expr, ExprKind, Graph, Guard, Input, Literal, Mention,
+    Missing, Node, OnFailure, Program, Read, Script, Step, Unit,
 };
+pub use crate::shell::{spelt, stands_for};
 use crate::source::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -147,23 +148,6 @@ pub fn called(program: &Program) -> Vec<bool> {
     called
 }
 
-/// A name as the environment of a script spells it: two variables may share one.
-pub fn spelt(name: &str) -> String {
-    let plain = |c: char| match c.is_ascii_alphanumeric() {
-        true => c.to_ascii_lowercase(),
-        false => '_',
-    };
-    name.chars().map(plain).collect()
-}
-
-/// Whether one of the things that a shell variable may stand for is as asked: the value of a
-/// variable or, after two underscores, a field of it. They are spelt in the same way.
-pub fn stands_for(mention: &str, mut ask: impl FnMut(&str) -> bool) -> bool {
-    let whole = spelt(mention.strip_prefix("RECIPE_VAR_").unwrap_or(mention));
-    let mut fields = whole.match_indices("__").map(|(end, _)| end);
-    fields.any(|end| ask(&whole[..end])) || ask(&whole)
-}
-
 /// What is known to hold when all of these do.
 pub fn known(under: &[Under<'_>]) -> Known {
     let mut known = Known::default();
@@ -250,14 +234,16 @@ impl<'a> Trace<'a> {
         let inner = self.under.len();
         let goes_on = matches!(step.on_failure, OnFailure::Continue { .. });
         // A loop goes on after a failing turn; a list of steps ends with the first that fails.
-        let list = matches!(step.node, Node::Seq(_) | Node::Par { .. });
+        let list = matches!(step.node, Node::Seq(_) | Node::Par { .. } | Node::Graph(_));
         if goes_on && list {
             let number = self.number();
             self.under.push(Under::Succeeds(number, step.span));
         }
         match &step.node {
             Node::Act(action) => self.action(action, step),
-            Node::Seq(steps) => steps.iter().for_each(|step| self.step(step)),
+            Node::Seq(steps) | Node::Graph(Graph { steps, .. }) => {
+                steps.iter().for_each(|step| self.step(step));
+            }
             Node::Par { branches, .. } => branches.iter().for_each(|step| self.step(step)),
             Node::Each(each) => {
                 self.reads(&each.over, step);

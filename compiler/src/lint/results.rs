@@ -110,6 +110,6 @@ fn reads(step: &Step, check: &mut dyn FnMut(&Expr)) {
                 visit::walk(&until.expr, check);
             }
         }
-        Node::Seq(_) | Node::Par { .. } => {}
+        Node::Seq(_) | Node::Par { .. } | Node::Graph(_) => {}
     }
 }

@@ -121,6 +121,23 @@ pub fn is_nounset(text: &str) -> bool {
     })
 }
 
+/// A name as the environment of a script spells it: two variables may share one.
+pub fn spelt(name: &str) -> String {
+    let plain = |c: char| match c.is_ascii_alphanumeric() {
+        true => c.to_ascii_lowercase(),
+        false => '_',
+    };
+    name.chars().map(plain).collect()
+}
+
+/// Whether one of the things that a shell variable may stand for is as asked: the value of a
+/// variable or, after two underscores, a field of it. They are spelt in the same way.
+pub fn stands_for(mention: &str, mut ask: impl FnMut(&str) -> bool) -> bool {
+    let whole = spelt(mention.strip_prefix("RECIPE_VAR_").unwrap_or(mention));
+    let mut fields = whole.match_indices("__").map(|(end, _)| end);
+    fields.any(|end| ask(&whole[..end])) || ask(&whole)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,6 +8,7 @@
 mod command;
 mod heredoc;
 mod mention;
+mod needed;
 mod position;
 mod programs;
 pub mod render;
@@ -18,7 +19,8 @@ mod word;
 #[cfg(test)]
 mod tests;
 
-pub use mention::{Mentioned, is_nounset, mentions};
+pub use mention::{Mentioned, is_nounset, mentions, spelt, stands_for};
+pub use needed::{is_builtin, needed};
 pub use position::{Place, Position, Problem, Quote, Repair, Use};
 
 use crate::codes;

@@ -1,12 +1,13 @@
 //! Making a recorded run again: the machine is told what it was told, in the same order, and nothing
 //! is done. Taking a run up again is this until the record ends, and then going on for real.
 
+use super::machines::Machines;
 use super::perform::Asked;
 use super::{Driver, Stop};
 use crate::event::{RunStatus, What};
 use crate::journal::{Begun, Finish, Past};
 use crate::reply::Args;
-use rrc_vm::machine::{Machine, Ticket};
+use rrc_vm::machine::Ticket;
 use rrc_vm::plan::HostKind;
 use rrc_vm::value::Value;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -68,6 +69,10 @@ impl Recall {
         self.dropped.insert(ticket.0);
     }
 
+    pub fn has_reply(&self, ticket: Ticket) -> bool {
+        self.replies.iter().any(|(known, ..)| *known == ticket.0)
+    }
+
     /// Whether replies are left that somebody waits for.
     pub fn is_left(&self) -> bool {
         self.replies
@@ -112,7 +117,7 @@ impl Driver<'_> {
     }
 
     /// Gives the next recorded reply to the machine.
-    pub(super) fn recall_next(&mut self, machine: &mut Machine) {
+    pub(super) fn recall_next(&mut self, machine: &mut Machines) {
         let Some(past) = &mut self.past else { return };
         let Some((ticket, value, ms)) = past.replies.pop_front() else {
             return self.recalled();
@@ -160,7 +165,10 @@ impl Driver<'_> {
             ) {
                 continue;
             }
-            if matches!(args.get("once"), Value::Bool(true)) {
+            let kept = asked
+                .record
+                .is_some_and(|record| self.kept.contains(&record));
+            if kept || matches!(args.get("once"), Value::Bool(true)) {
                 self.refused = Some(format!(
                     "step `{}` is marked `once` and was interrupted: it may have done its work",
                     begun.step

@@ -1,7 +1,8 @@
 //! Doing what the machine asks for, and telling it what came of it.
 
+use super::agents::{Asking, staged};
+use super::machines::Machines;
 use super::{Driver, Stop};
-use crate::agent::{self, Question};
 use crate::capture::LONGEST_LINE;
 use crate::event::{RecordId, StepRef, What};
 use crate::journal::{Again, Print};
@@ -11,7 +12,7 @@ use crate::secret::HIDDEN;
 use crate::validate;
 use rrc_vm::convert::from_json;
 use rrc_vm::fault::FailureKind;
-use rrc_vm::machine::{Call, Machine, Ticket};
+use rrc_vm::machine::{Call, Ticket};
 use rrc_vm::plan::{HostKind, StepKind};
 use rrc_vm::text::render;
 use rrc_vm::value::Value;
@@ -44,9 +45,27 @@ impl Asked {
     }
 }
 
+/// A process that is to be started.
+pub(super) struct Job {
+    pub asked: Asked,
+    pub request: Request,
+    pub work: Work,
+    /// It is written down already that it will be.
+    pub begun: bool,
+}
+
+/// What a process is for, as far as something follows from its end.
+pub(super) enum Work {
+    Plain,
+    Agent(Box<Asking>),
+    /// Staging what an agent has changed, with the reply to the agent's call.
+    Stage(Value),
+}
+
 /// A child, and how much of its output is kept.
 pub(super) struct Running {
     pub asked: Asked,
+    work: Work,
     limits: [usize; 2],
 }
 
@@ -60,25 +79,27 @@ pub(super) struct Ready {
 
 /// Bytes of output that are kept of a hook, for saying why it failed.
 const HOOK_OUTPUT: usize = 64 * 1024;
-/// Bytes of output that are kept of an agent.
-const AGENT_OUTPUT: usize = 10 * 1024 * 1024;
 
 pub(super) fn interrupted() -> Value {
     reply::refusal(FailureKind::Interrupted, "the run was stopped")
 }
 
 /// A reply the machine does not want any more crossed its cancellation; nothing is lost.
-fn answer(machine: &mut Machine, ticket: Ticket, value: Value) {
-    if machine.resume(ticket, value).is_err() {
+pub(super) fn answer(machine: &mut Machines, ticket: Ticket, value: Value) {
+    if !machine.resume(ticket, value) {
         let refusal = reply::refusal(FailureKind::Unexpected, "the reply was too large");
         let _ = machine.resume(ticket, refusal);
     }
 }
 
 impl Driver<'_> {
-    pub(super) fn call(&mut self, call: Call) {
-        let entry = self.plan.plan().calls.get(call.host as usize);
-        let (kind, step) = entry.map(|entry| (entry.kind, entry.step)).unzip();
+    pub(super) fn call(&mut self, machine: &mut Machines, which: usize, call: Call) {
+        let Some(known) = self.known.get(which) else {
+            return;
+        };
+        let entry = known.plan.plan().calls.get(call.host as usize);
+        let entry = entry.map(|entry| (entry.kind, known.base + entry.step));
+        let (kind, step) = entry.unzip();
         let compared = self.journal.is_some() || self.past.is_some();
         let asked = Asked {
             ticket: call.ticket,
@@ -89,10 +110,21 @@ impl Driver<'_> {
                 .filter(|_| compared)
                 .map(|kind| Print::of(kind, &call.args, &self.secrets)),
         };
+        let Some((asked, args)) = self.late(machine, which, asked, call.args) else {
+            return;
+        };
         match self.past.is_some() {
-            true => self.recall(asked, Args(call.args)),
-            false => self.perform(asked, &Args(call.args)),
+            true => self.recall(asked, args),
+            false => self.perform(asked, &args),
         }
+    }
+
+    /// A call that could not be done.
+    pub(super) fn fail(&mut self, asked: Asked, refusal: Value) {
+        if self.past.is_none() {
+            self.begin(&asked);
+        }
+        self.reply(asked, refusal);
     }
 
     pub(super) fn perform(&mut self, asked: Asked, args: &Args) {
@@ -134,7 +166,7 @@ impl Driver<'_> {
         }
     }
 
-    fn reply(&mut self, asked: Asked, value: Value) {
+    pub(super) fn reply(&mut self, asked: Asked, value: Value) {
         self.ready.push_back(Ready {
             asked,
             value,
@@ -151,7 +183,16 @@ impl Driver<'_> {
     }
 
     fn enqueue(&mut self, asked: Asked, request: Request) {
-        self.waiting.push_back((asked, request));
+        self.enqueue_job(Job {
+            asked,
+            request,
+            work: Work::Plain,
+            begun: false,
+        });
+    }
+
+    pub(super) fn enqueue_job(&mut self, job: Job) {
+        self.waiting.push_back(job);
         self.start_waiting();
     }
 
@@ -178,49 +219,6 @@ impl Driver<'_> {
         if let Some(words) = trouble {
             let text = format!("the run is not recorded any further: {words}");
             self.say(None, None, What::RunWarning { text });
-        }
-    }
-
-    fn ask_agent(&mut self, asked: Asked, args: &Args) {
-        let text = |name: &str| match args.get(name) {
-            Value::Null => String::new(),
-            value => render(value).to_string(),
-        };
-        let agent = text("agent");
-        let step = asked.record.and_then(|record| self.steps.get(&record));
-        let step_id = step.map_or_else(String::new, |step| step.id.clone());
-        let base = reply::request(args, &self.settings.directory);
-        let Some(command) = self.settings.agents.command(&agent) else {
-            let message = "no agent is configured: set `command` under `[agent]` in rrc.toml";
-            self.reply(asked, reply::refusal(FailureKind::PolicyDenied, message));
-            return;
-        };
-        let question = Question {
-            agent: &agent,
-            prompt: &text("prompt"),
-            system_prompt: &text("system_prompt"),
-            model: &text("model"),
-            mode: &text("mode"),
-            step_id: &step_id,
-            cwd: &base.cwd.to_string_lossy(),
-        };
-        match agent::request(command, &question, &base.cwd) {
-            Ok(mut request) => {
-                // A program beside the recipe is named as the user sees it from here.
-                if request.program.contains('/') {
-                    let program = self.settings.directory.join(&request.program);
-                    request.program = program.to_string_lossy().into_owned();
-                }
-                request.env = base.env;
-                request.timeout = base.timeout;
-                request.stdout_limit = AGENT_OUTPUT;
-                request.stderr_limit = AGENT_OUTPUT;
-                self.enqueue(asked, request);
-            }
-            Err(words) => {
-                let message = format!("the agent command `{command}`: {words}");
-                self.reply(asked, reply::refusal(FailureKind::InvalidRequest, message));
-            }
         }
     }
 
@@ -274,22 +272,51 @@ impl Driver<'_> {
 
     fn start_waiting(&mut self) {
         while self.stopping.is_none() && self.children.len() < self.settings.jobs.max(1) {
-            let Some((asked, mut request)) = self.waiting.pop_front() else {
+            let Some(job) = self.waiting.pop_front() else {
                 return;
             };
-            self.begin(&asked);
+            let Job {
+                asked,
+                mut request,
+                work,
+                begun,
+            } = job;
+            if !begun {
+                self.begin(&asked);
+            }
             // A little more than the limit, to see what the limit cuts through.
             let limits = [request.stdout_limit, request.stderr_limit];
             let window = self.secrets.window();
             request.stdout_limit = request.stdout_limit.saturating_add(window);
             request.stderr_limit = request.stderr_limit.saturating_add(window);
             let child = self.os.start(request);
-            self.children.insert(child, Running { asked, limits });
+            let running = Running {
+                asked,
+                work,
+                limits,
+            };
+            self.children.insert(child, running);
         }
     }
 
     pub(super) fn cancel(&mut self, ticket: Ticket) {
-        self.waiting.retain(|(asked, _)| asked.ticket != ticket);
+        if let Some(at) = self
+            .waiting
+            .iter()
+            .position(|job| job.asked.ticket == ticket)
+        {
+            let dropped = self.waiting.remove(at);
+            if matches!(
+                dropped,
+                Some(Job {
+                    work: Work::Agent(_),
+                    ..
+                })
+            ) {
+                self.agent_dropped();
+            }
+        }
+        self.cancel_agent(ticket);
         self.ready.retain(|ready| ready.asked.ticket != ticket);
         let child = self
             .children
@@ -306,7 +333,7 @@ impl Driver<'_> {
     }
 
     /// Answers one thing, waiting for it if nothing is ready.
-    pub(super) fn wait(&mut self, machine: &mut Machine) {
+    pub(super) fn wait(&mut self, machine: &mut Machines) {
         if self.past.is_some() {
             return self.recall_next(machine);
         }
@@ -330,13 +357,16 @@ impl Driver<'_> {
         }
     }
 
-    fn time_passed(&mut self, machine: &mut Machine, timer: TimerId) {
+    fn time_passed(&mut self, machine: &mut Machines, timer: TimerId) {
+        if self.agent_time(timer) {
+            return;
+        }
         if let Some(asked) = self.timers.remove(&timer) {
             self.told(machine, asked, Value::Null, true);
         }
     }
 
-    fn done(&mut self, machine: &mut Machine, running: Running, mut outcome: process::Outcome) {
+    fn done(&mut self, machine: &mut Machines, running: Running, mut outcome: process::Outcome) {
         let streams = [
             (&mut outcome.stdout, &mut outcome.stdout_truncated),
             (&mut outcome.stderr, &mut outcome.stderr_truncated),
@@ -350,12 +380,24 @@ impl Driver<'_> {
         }
         // What was ended from outside was not done, and is to be done again some day.
         let real = !outcome.cancelled;
-        let value = reply::reply(outcome, &self.secrets);
-        self.told(machine, running.asked, value, real);
+        let asked = running.asked;
+        match running.work {
+            Work::Plain => {
+                let value = reply::reply(outcome, &self.secrets);
+                self.told(machine, asked, value, real);
+            }
+            Work::Agent(asking) => {
+                if let Some((asked, value)) = self.agent_done(asked, *asking, outcome) {
+                    self.told(machine, asked, value, real);
+                }
+                self.start_agents();
+            }
+            Work::Stage(value) => self.told(machine, asked, staged(value, &outcome), true),
+        }
     }
 
     /// A reply has come: it is written down, then the machine gets it.
-    fn told(&mut self, machine: &mut Machine, asked: Asked, value: Value, real: bool) {
+    fn told(&mut self, machine: &mut Machines, asked: Asked, value: Value, real: bool) {
         self.learn(&asked, &value);
         if real {
             let ms = self.now_ms();
@@ -367,7 +409,7 @@ impl Driver<'_> {
         self.settle(machine, &asked, value);
     }
 
-    pub(super) fn settle(&mut self, machine: &mut Machine, asked: &Asked, value: Value) {
+    pub(super) fn settle(&mut self, machine: &mut Machines, asked: &Asked, value: Value) {
         let data = match &value {
             Value::Failure(failure) => &failure.data,
             data => data,
@@ -479,9 +521,10 @@ impl Driver<'_> {
             Some(_) => children.into_iter().for_each(|child| self.os.kill(child)),
         }
         self.stopping.get_or_insert(why);
-        for (asked, _) in std::mem::take(&mut self.waiting) {
-            self.reply_interrupted(asked);
+        for job in std::mem::take(&mut self.waiting) {
+            self.reply_interrupted(job.asked);
         }
+        self.stop_agents();
         for (timer, asked) in std::mem::take(&mut self.timers) {
             self.os.cancel_timer(timer);
             self.reply_interrupted(asked);
@@ -489,9 +532,10 @@ impl Driver<'_> {
     }
 
     fn give_up(&mut self) {
-        for (asked, _) in std::mem::take(&mut self.waiting) {
-            self.reply_interrupted(asked);
+        for job in std::mem::take(&mut self.waiting) {
+            self.reply_interrupted(job.asked);
         }
+        self.stop_agents();
         for (_, running) in std::mem::take(&mut self.children) {
             self.reply_interrupted(running.asked);
         }

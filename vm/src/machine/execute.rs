@@ -16,7 +16,7 @@ use crate::isa::{Instr, Status};
 use crate::task::{Frame, MAX_FRAMES, Task, TaskSet, Waits};
 use crate::value::{Map, Value};
 use crate::verify::Verified;
-use crate::{exports, policy, shell, text};
+use crate::{policy, shell, text};
 use std::cmp::Ordering;
 use std::rc::Rc;
 
@@ -292,16 +292,6 @@ impl Machine {
                     let values = texts.get(1..).unwrap_or(&[]);
                     push!(Value::text(shell::fresh_delimiter(base, values)));
                 }
-                Instr::Exports {} => {
-                    let value = pop!();
-                    let bytes = self.read(&value)?;
-                    self.produce(bytes.saturating_mul(2))?;
-                    push!(match &value {
-                        Value::Map(fields) => Value::map(exports::exports(fields)),
-                        _ => Value::map(Map::default()),
-                    });
-                }
-
                 Instr::List { items } => {
                     let start = many!(items);
                     for item in &task.stack[start..] {

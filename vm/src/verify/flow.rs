@@ -246,9 +246,10 @@ impl<'a> Checker<'a> {
             if shape.operands > 0 {
                 let values = instr.values();
                 let mut fine = true;
-                for place in 0..(shape.operands & 3) as usize {
-                    let (start, size) = self.ranges[shape.ranges[place] as usize & 15];
-                    fine &= values[place].wrapping_sub(start) < size;
+                let count = (shape.operands & 3) as usize;
+                for (value, range) in values.iter().zip(shape.ranges).take(count) {
+                    let (start, size) = self.ranges[range as usize & 15];
+                    fine &= value.wrapping_sub(start) < size;
                 }
                 ready.locals = [values[0] as u8, values[1] as u8];
                 if fine && shape.jumps {

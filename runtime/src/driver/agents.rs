@@ -1,0 +1,261 @@
+//! Asking agents: the command, its pace, what is done when it is refused, and what follows an answer.
+
+use super::Driver;
+use super::perform::{Asked, Job, Work};
+use crate::agent::{self, Pace, Paces, Question, describe};
+use crate::event::What;
+use crate::process::{ErrorKind, Outcome, Request, TimerId};
+use crate::reply::{self, Args};
+use rrc_vm::fault::FailureKind;
+use rrc_vm::machine::Ticket;
+use rrc_vm::text::render;
+use rrc_vm::value::{Map, Value};
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// Bytes of output that are kept of an agent.
+const AGENT_OUTPUT: usize = 10 * 1024 * 1024;
+/// How long staging may take.
+const STAGE_TIME: Duration = Duration::from_secs(60);
+
+/// Questions that wait for their time.
+#[derive(Default)]
+pub(super) struct Queue {
+    paces: Paces,
+    /// In the order in which they were asked.
+    waiting: VecDeque<Job>,
+    /// Set while the first of them waits for a pause to end.
+    timer: Option<TimerId>,
+    /// Those that were refused and are asked again.
+    later: FxHashMap<TimerId, Job>,
+}
+
+/// A question that is being asked.
+pub(super) struct Asking {
+    pace: Pace,
+    /// To ask it again.
+    request: Request,
+    refusals: u32,
+    stage: bool,
+    warnings: Vec<String>,
+}
+
+impl Driver<'_> {
+    pub(super) fn ask_agent(&mut self, asked: Asked, args: &Args) {
+        let text = |name: &str| match args.get(name) {
+            Value::Null => String::new(),
+            value => render(value).to_string(),
+        };
+        let agent = text("agent");
+        let step = asked.record.and_then(|record| self.steps.get(&record));
+        let step_id = step.map_or_else(String::new, |step| step.id.clone());
+        let base = reply::request(args, &self.settings.directory);
+        let agents = &self.settings.agents;
+        let described = describe(&agent, &agents.path);
+        let mut warnings = Vec::new();
+        let named = agents
+            .command(&agent)
+            .is_some_and(|command| command.contains("{agent}"));
+        let own = agents.by_name.iter().any(|(name, _)| *name == agent);
+        if described.is_none() && !agent.is_empty() && !named && !own {
+            warnings.push(format!(
+                "nothing describes the agent `{agent}`: it is asked like any other"
+            ));
+        }
+        let question = Question {
+            agent: &agent,
+            prompt: &text("prompt"),
+            system_prompt: &described.unwrap_or_default(),
+            model: &text("model"),
+            mode: &text("mode"),
+            step_id: &step_id,
+            cwd: &base.cwd.to_string_lossy(),
+        };
+        let mut request = match agent::request(agents, &question, &base.cwd) {
+            Ok(request) => request,
+            Err(words) => {
+                let refusal = reply::refusal(FailureKind::InvalidRequest, words);
+                return self.reply(asked, refusal);
+            }
+        };
+        let hides = |word: &String| matches!(self.secrets.text(word), std::borrow::Cow::Owned(_));
+        if request.args.iter().any(hides) {
+            warnings.push("a secret is on the command line of the agent".to_string());
+        }
+        // A program beside the recipe is named as the user sees it from here.
+        if request.program.contains('/') {
+            let program = self.settings.directory.join(&request.program);
+            request.program = program.to_string_lossy().into_owned();
+        }
+        request.env = base.env;
+        request.timeout = base.timeout;
+        request.stdout_limit = AGENT_OUTPUT;
+        request.stderr_limit = AGENT_OUTPUT;
+        let asking = Asking {
+            pace: Pace::of(args.get("pace")),
+            request: request.clone(),
+            refusals: 0,
+            stage: matches!(args.get("auto_stage"), Value::Bool(true)),
+            warnings,
+        };
+        self.agents.waiting.push_back(Job {
+            asked,
+            request,
+            work: Work::Agent(Box::new(asking)),
+            begun: false,
+        });
+        self.start_agents();
+    }
+
+    /// Asks what may be asked now.
+    pub(super) fn start_agents(&mut self) {
+        while let Some(job) = self.agents.waiting.front() {
+            let Work::Agent(asking) = &job.work else {
+                return;
+            };
+            match self.agents.paces.wait(&asking.pace, self.now_ms()) {
+                Some(0) => {
+                    self.agents.paces.start();
+                    if let Some(job) = self.agents.waiting.pop_front() {
+                        self.enqueue_job(job);
+                    }
+                }
+                Some(ms) => {
+                    if self.agents.timer.is_none() {
+                        self.agents.timer = Some(self.os.sleep(Duration::from_millis(ms)));
+                    }
+                    return;
+                }
+                // The end of one that runs comes back here.
+                None => return,
+            }
+        }
+    }
+
+    /// What to tell the machine, unless something else comes first.
+    pub(super) fn agent_done(
+        &mut self,
+        asked: Asked,
+        mut asking: Asking,
+        mut outcome: Outcome,
+    ) -> Option<(Asked, Value)> {
+        let now_ms = self.now_ms();
+        self.agents.paces.end(now_ms);
+        let failed = outcome.error.as_ref().map(|error| error.kind);
+        let refused = failed == Some(ErrorKind::NonzeroExit)
+            && self.stopping.is_none()
+            && agent::is_refusal(&outcome.stdout, &outcome.stderr);
+        if refused {
+            asking.refusals += 1;
+            let pause = self.agents.paces.refused(&asking.pace, asking.refusals);
+            if let Some(ms) = pause {
+                self.ask_later(asked, asking, ms);
+                return None;
+            }
+        }
+        outcome.warnings.append(&mut asking.warnings);
+        let value = reply::reply(outcome, &self.secrets);
+        if failed.is_some() {
+            return Some((asked, value));
+        }
+        self.agents.paces.answered(&asking.pace);
+        if !asking.stage || self.stopping.is_some() {
+            return Some((asked, value));
+        }
+        let mut request = Request::new("git");
+        request.args = vec!["add".to_string(), "-A".to_string()];
+        request.cwd = asking.request.cwd;
+        request.env = asking.request.env;
+        request.timeout = Some(STAGE_TIME);
+        self.enqueue_job(Job {
+            asked,
+            request,
+            work: Work::Stage(value),
+            begun: true,
+        });
+        None
+    }
+
+    fn ask_later(&mut self, asked: Asked, asking: Asking, ms: u64) {
+        let step = asked.record.and_then(|record| self.steps.get(&record));
+        let seconds = ms as f64 / 1000.0;
+        let text = format!("the agent is asked too often; it is asked again in {seconds} s");
+        self.say(step.cloned(), None, What::StepWarning { text });
+        let timer = self.os.sleep(Duration::from_millis(ms));
+        let request = asking.request.clone();
+        let work = Work::Agent(Box::new(asking));
+        let begun = true;
+        let job = Job {
+            asked,
+            request,
+            work,
+            begun,
+        };
+        self.agents.later.insert(timer, job);
+    }
+
+    /// Whether a timer was set here.
+    pub(super) fn agent_time(&mut self, timer: TimerId) -> bool {
+        let pause = self.agents.timer.take_if(|set| *set == timer).is_some();
+        let again = self.agents.later.remove(&timer);
+        let known = pause || again.is_some();
+        self.agents.waiting.extend(again);
+        if known {
+            self.start_agents();
+        }
+        known
+    }
+
+    pub(super) fn cancel_agent(&mut self, ticket: Ticket) {
+        let is_it = |job: &Job| job.asked.ticket == ticket;
+        self.agents.waiting.retain(|job| !is_it(job));
+        let later = self.agents.later.iter().find(|(_, job)| is_it(job));
+        if let Some(timer) = later.map(|(timer, _)| *timer) {
+            self.os.cancel_timer(timer);
+            self.agents.later.remove(&timer);
+        }
+    }
+
+    /// A question that was let through is not asked after all.
+    pub(super) fn agent_dropped(&mut self) {
+        let now_ms = self.now_ms();
+        self.agents.paces.end(now_ms);
+        self.start_agents();
+    }
+
+    pub(super) fn stop_agents(&mut self) {
+        if let Some(timer) = self.agents.timer.take() {
+            self.os.cancel_timer(timer);
+        }
+        for job in std::mem::take(&mut self.agents.waiting) {
+            self.reply_interrupted(job.asked);
+        }
+        for (timer, job) in std::mem::take(&mut self.agents.later) {
+            self.os.cancel_timer(timer);
+            self.reply_interrupted(job.asked);
+        }
+    }
+}
+
+/// The reply of an agent whose changes were to be staged: what went wrong with that is a warning.
+pub(super) fn staged(value: Value, outcome: &Outcome) -> Value {
+    let Some(error) = &outcome.error else {
+        return value;
+    };
+    let said = String::from_utf8_lossy(&outcome.stderr);
+    let why = said.lines().next().unwrap_or(error.message);
+    let Value::Map(fields) = &value else {
+        return value;
+    };
+    let mut fields: Map = Map::clone(fields);
+    let mut warnings = match fields.get("warnings") {
+        Some(Value::List(warnings)) => warnings.to_vec(),
+        _ => Vec::new(),
+    };
+    let text = format!("the changes were not staged: {why}");
+    warnings.push(Value::text(text.as_str()));
+    fields.insert(Rc::from("warnings"), Value::list(warnings));
+    Value::map(fields)
+}

@@ -1,0 +1,143 @@
+//! Recipes whose names are known only when their step runs: found, and run by a machine of their own.
+
+use super::machines::{Caller, Machines, worth};
+use super::perform::{Asked, answer};
+use super::{Driver, Known, What};
+use crate::reply::{self, Args};
+use rrc_vm::fault::FailureKind;
+use rrc_vm::isa::Status;
+use rrc_vm::machine::{Finished, Ticket};
+use rrc_vm::plan::HostKind;
+use rrc_vm::text::render;
+use rrc_vm::value::{Map, Value};
+use rrc_vm::verify::Verified;
+use std::rc::Rc;
+
+/// A recipe that was found: its plan, and the variables it starts with if nobody says otherwise.
+pub struct Found {
+    pub plan: Rc<Verified>,
+    pub variables: Map,
+}
+
+/// Finds the recipe of a name. The number counts the recipes of a run that were found this way: what
+/// was found once under a number is to be found under it again.
+pub type Find<'a> = dyn FnMut(&str, u32) -> Result<Found, String> + 'a;
+
+impl Driver<'_> {
+    /// Whether a call asks for a recipe that has to be found now; then that is done.
+    pub(super) fn late(
+        &mut self,
+        machines: &mut Machines,
+        which: usize,
+        asked: Asked,
+        args: Vec<(&'static str, Value)>,
+    ) -> Option<(Asked, Args)> {
+        let args = Args(args);
+        let recorded = self.past.as_ref();
+        let answered = recorded.is_some_and(|past| past.has_reply(asked.ticket));
+        if asked.kind != Some(HostKind::Recipe) || answered || self.stopping.is_some() {
+            return Some((asked, args));
+        }
+        let depth = machines.depth(which) + args.int("depth").unwrap_or(0) + 1;
+        let limit = i64::from(self.known[0].plan.plan().limits.depth);
+        let found = match depth > limit {
+            true => Err(format!(
+                "recipes call each other deeper than the {limit} allowed"
+            )),
+            false => (self.find)(&render(args.get("name")), self.known.len() as u32 - 1),
+        };
+        let found = match found {
+            Ok(found) => found,
+            Err(words) => {
+                // Written down like what comes from outside: whether it is found may change.
+                self.fail(asked, reply::refusal(FailureKind::Message, words));
+                return None;
+            }
+        };
+        let mut variables = found.variables;
+        let mut passed: rustc_hash::FxHashSet<Rc<str>> = self.runner_names(&found.plan);
+        if let Value::Map(context) = args.get("context") {
+            for (name, value) in context.iter() {
+                variables.insert(name.clone(), value.clone());
+                passed.insert(name.clone());
+            }
+        }
+        let base = self.add_plan(Rc::clone(&found.plan));
+        let caller = Caller {
+            asked,
+            passed,
+            depth,
+        };
+        machines.add(found.plan, variables, base, Some(caller));
+        None
+    }
+
+    /// The names that only the runner gives.
+    fn runner_names(&self, plan: &Verified) -> rustc_hash::FxHashSet<Rc<str>> {
+        let plan = plan.plan();
+        let inputs = plan.inputs.iter().filter(|input| input.default.is_none());
+        let names = inputs.filter_map(|input| plan.texts.get(input.name));
+        names.map(Rc::from).collect()
+    }
+
+    /// The number of the plan's first step.
+    pub(super) fn add_plan(&mut self, plan: Rc<Verified>) -> u32 {
+        let base = self.known.last().map_or(0, |known| {
+            known.base + u32::try_from(known.plan.plan().steps.len()).unwrap_or(u32::MAX / 2)
+        });
+        for need in &plan.plan().needs {
+            self.need(plan.plan(), need, base);
+        }
+        self.known.push(Known { plan, base });
+        base
+    }
+
+    /// A machine has come to its end: it is that of the run, or its call has an answer.
+    pub(super) fn over(
+        &mut self,
+        machines: &mut Machines,
+        which: usize,
+        finished: Finished,
+    ) -> Option<Finished> {
+        let Some(caller) = machines.over(which) else {
+            return Some(finished);
+        };
+        let value = match finished.outcome {
+            Ok(failure @ Value::Failure(_)) => failure,
+            Err(fault) => reply::refusal(FailureKind::Message, fault.to_string()),
+            Ok(_) => worth(finished, &caller.passed),
+        };
+        // What is in it has been written down; this follows from it.
+        answer(machines, caller.asked.ticket, value);
+        None
+    }
+
+    /// Ends the machine that would answer a call that is not wanted any more.
+    pub(super) fn cancel_late(&mut self, machines: &mut Machines, ticket: Ticket) {
+        let Some((tickets, records)) = machines.end(ticket) else {
+            return;
+        };
+        for ticket in tickets {
+            self.cancel_late(machines, ticket);
+            match &mut self.past {
+                Some(past) => past.cancel(ticket),
+                None => self.cancel(ticket),
+            }
+        }
+        for record in records {
+            let result = reply::refusal(FailureKind::Cancelled, "it was ended from outside");
+            let output = self.records.output(record.0);
+            let status = Status::Cancelled;
+            self.about(
+                record.0,
+                What::StepEnd {
+                    status,
+                    result,
+                    output,
+                },
+            );
+            self.steps.remove(&record.0);
+            self.close(record.0, status);
+        }
+    }
+}

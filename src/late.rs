@@ -1,0 +1,87 @@
+//! Recipes that are found while a run goes: their names were not known before.
+//!
+//! What was found is kept with the record of the run, so that a run that goes on, or is shown again,
+//! meets what it met.
+
+use crate::cli::{Global, RunArgs};
+use crate::config::Config;
+use crate::disk::Disk;
+use crate::run::{self, Prepared};
+use crate::{Streams, plan, recorded};
+use rrc_compiler::world::World;
+use rrc_runtime::driver::Found;
+use rrc_vm::codec::{decode, encode};
+use rrc_vm::plan::Plan;
+use rrc_vm::verify::{Verified, verify};
+use std::io;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// The recipe of a name, seen from the file that is run; findings are written to `err`.
+pub fn find(
+    name: &str,
+    number: u32,
+    prepared: &Prepared<'_>,
+    args: &RunArgs,
+    global: &Global,
+    err: &mut Vec<u8>,
+) -> Result<Found, String> {
+    let record = recorded::directory().join(&prepared.settings.run_id);
+    let kept = record.join(format!("recipe-{number}.rrb"));
+    let plan = match std::fs::read(&kept) {
+        Ok(bytes) => verified(decode(&bytes).map_err(|error| error.to_string())?)?,
+        Err(_) => {
+            let plan = compiled(name, prepared, args, global, err)?;
+            if record.is_dir() {
+                keep(&kept, plan.plan()).map_err(|error| format!("{}: {error}", kept.display()))?;
+            }
+            plan
+        }
+    };
+    let mut variables = run::defaults(plan.plan());
+    run::runner_values(
+        &mut variables,
+        plan.plan(),
+        args,
+        prepared.settings,
+        prepared.clock,
+    );
+    Ok(Found {
+        plan: Rc::new(plan),
+        variables,
+    })
+}
+
+fn verified(plan: Plan) -> Result<Verified, String> {
+    verify(plan).map_err(|rejected| rejected.to_string())
+}
+
+fn compiled(
+    name: &str,
+    prepared: &Prepared<'_>,
+    args: &RunArgs,
+    global: &Global,
+    err: &mut Vec<u8>,
+) -> Result<Verified, String> {
+    let config = Arc::new(Config::find(prepared.file, global)?);
+    let path = Disk::new(global, &config)
+        .find_recipe(name, prepared.file)
+        .ok_or_else(|| format!("there is no recipe `{name}`"))?;
+    let mut nowhere = io::sink();
+    let mut streams = Streams {
+        out: &mut nowhere,
+        err,
+    };
+    let wrong = || format!("the recipe `{name}` does not compile");
+    let found = plan::compile(&path, None, &args.secret, &config, global, &mut streams);
+    let compiled = found.map_err(|error| error.to_string())?;
+    verified(compiled.map_err(|_| wrong())?.plan)
+}
+
+/// Whole or not at all: a run that is killed here goes on with what is there.
+fn keep(path: &Path, plan: &Plan) -> io::Result<()> {
+    let new = path.with_extension("new");
+    std::fs::write(&new, encode(plan))?;
+    std::fs::rename(new, path)
+}

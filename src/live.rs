@@ -1,0 +1,264 @@
+//! A run as it goes: on a terminal a line for each step that runs, with the time it has taken; else,
+//! for who asks for it, a line when a step starts and when it ends.
+//!
+//! What has ended scrolls by above the lines of what runs. Those are drawn by a thread of their own,
+//! and only for steps that take long enough to be seen: quick ones cost a line in a table.
+
+use crate::cli::{Global, RunArgs, RunFormat};
+use crate::results;
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use rrc_runtime::event::{Event, What};
+use std::io::{self, IsTerminal, Write};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How often the lines are drawn, and how long a step runs before it has one.
+const TICK: Duration = Duration::from_millis(100);
+/// Lines of running steps; the others are counted.
+const MOST_LINES: usize = 10;
+
+/// How a run is shown while it goes.
+pub enum Live {
+    Nothing,
+    /// Lines on standard error; whether ends are told elsewhere.
+    Lines {
+        starts_only: bool,
+    },
+    Screen(Screen),
+}
+
+impl Live {
+    pub fn new(args: &RunArgs, global: &Global) -> Live {
+        let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let text = args.output_format == RunFormat::Text;
+        let wanted = args.progress || text && !global.quiet && io::stdout().is_terminal();
+        if wanted && io::stderr().is_terminal() && !dumb && !set("CI") {
+            return Live::Screen(Screen::new(global.use_color(true)));
+        }
+        match args.progress {
+            true => Live::Lines {
+                starts_only: text && !global.quiet,
+            },
+            false => Live::Nothing,
+        }
+    }
+
+    /// Tells what happened; other writers write through [`Live::above`].
+    pub fn see(&self, event: &Event, err: &mut dyn Write) -> io::Result<()> {
+        match self {
+            Live::Nothing => Ok(()),
+            Live::Lines { starts_only } => line(event, *starts_only, err),
+            Live::Screen(screen) => {
+                screen.see(event);
+                Ok(())
+            }
+        }
+    }
+
+    /// Writes lines that stay, above those that are redrawn.
+    pub fn above<T>(&self, write: impl FnOnce() -> T) -> T {
+        match self {
+            Live::Screen(screen) => screen.above(write),
+            Live::Nothing | Live::Lines { .. } => write(),
+        }
+    }
+
+    /// Does something that has the terminal to itself.
+    pub fn alone<T>(&self, work: impl FnOnce() -> T) -> T {
+        let Live::Screen(screen) = self else {
+            return work();
+        };
+        screen.state().hide(true);
+        let done = work();
+        screen.state().hide(false);
+        done
+    }
+}
+
+/// One event as a line, if it is worth one here.
+fn line(event: &Event, starts_only: bool, err: &mut dyn Write) -> io::Result<()> {
+    let Some(step) = event.step.as_ref().filter(|_| !event.replayed) else {
+        return Ok(());
+    };
+    match &event.what {
+        What::StepStart => writeln!(err, "started {} ({})", step.path, step.kind.word()),
+        What::Iteration { .. } => writeln!(err, "started {}", step.path),
+        _ if starts_only => Ok(()),
+        _ => results::text_line(event, false, err),
+    }
+}
+
+/// The lines of what runs, on a terminal.
+pub struct Screen {
+    state: Arc<Mutex<State>>,
+    ended: Arc<(Mutex<bool>, Condvar)>,
+    drawer: Option<JoinHandle<()>>,
+}
+
+struct State {
+    running: Vec<(String, Instant)>,
+    all: MultiProgress,
+    lines: Vec<ProgressBar>,
+    style: ProgressStyle,
+    hidden: bool,
+}
+
+impl Screen {
+    fn new(color: bool) -> Screen {
+        let template = match color {
+            true => "{spinner:.cyan} {wide_msg}",
+            false => "{spinner} {wide_msg}",
+        };
+        let state = Arc::new(Mutex::new(State {
+            running: Vec::new(),
+            all: MultiProgress::with_draw_target(ProgressDrawTarget::stderr()),
+            lines: Vec::new(),
+            style: ProgressStyle::with_template(template)
+                .unwrap_or_else(|_| ProgressStyle::default_spinner()),
+            hidden: false,
+        }));
+        let ended = Arc::new((Mutex::new(false), Condvar::new()));
+        let (drawn, over) = (Arc::clone(&state), Arc::clone(&ended));
+        let drawer = std::thread::Builder::new()
+            .name("live".to_string())
+            .spawn(move || draw(&drawn, &over))
+            .ok();
+        Screen {
+            state,
+            ended,
+            drawer,
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+
+    fn see(&self, event: &Event) {
+        let Some(step) = &event.step else { return };
+        let path = &step.path;
+        let mut state = self.state();
+        match &event.what {
+            What::StepStart | What::Iteration { .. } if !event.replayed => {
+                // What holds others is seen in their paths.
+                let around = path.rfind(['/', '[']).map_or("", |end| &path[..end]);
+                state.running.retain(|(known, _)| known != around);
+                state.running.push((path.clone(), Instant::now()));
+            }
+            What::StepEnd { .. } => {
+                state.running.retain(|(known, _)| known != path);
+                // Its line goes before it is said how it ended.
+                if !state.lines.is_empty() {
+                    state.draw(Instant::now());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn above<T>(&self, write: impl FnOnce() -> T) -> T {
+        let state = self.state();
+        match state.lines.is_empty() {
+            true => write(),
+            false => state.all.suspend(write),
+        }
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        *lock(&self.ended.0) = true;
+        self.ended.1.notify_all();
+        if let Some(drawer) = self.drawer.take() {
+            // A thread that has panicked has nothing more to draw.
+            let _ = drawer.join();
+        }
+        self.state().hide(true);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn draw(state: &Mutex<State>, (over, changed): &(Mutex<bool>, Condvar)) {
+    let mut ended = lock(over);
+    while !*ended {
+        let waited = changed.wait_timeout(ended, TICK);
+        ended = waited.unwrap_or_else(PoisonError::into_inner).0;
+        if !*ended {
+            lock(state).draw(Instant::now());
+        }
+    }
+}
+
+impl State {
+    fn draw(&mut self, now: Instant) {
+        if self.hidden {
+            return;
+        }
+        let long = |started: &Instant| now.duration_since(*started) >= TICK;
+        let seen: Vec<&(String, Instant)> = self
+            .running
+            .iter()
+            .filter(|(_, started)| long(started))
+            .collect();
+        let mut texts: Vec<String> = seen
+            .iter()
+            .take(MOST_LINES)
+            .map(|(path, started)| format!("{path}  {}", elapsed(now.duration_since(*started))))
+            .collect();
+        if seen.len() > MOST_LINES {
+            texts.push(format!("and {} more", seen.len() - MOST_LINES));
+        }
+        while self.lines.len() > texts.len() {
+            if let Some(line) = self.lines.pop() {
+                line.finish_and_clear();
+                self.all.remove(&line);
+            }
+        }
+        while self.lines.len() < texts.len() {
+            let line = ProgressBar::new_spinner().with_style(self.style.clone());
+            self.lines.push(self.all.add(line));
+        }
+        for (line, text) in self.lines.iter().zip(texts) {
+            if line.message() != text {
+                line.set_message(text);
+            }
+            line.tick();
+        }
+    }
+
+    fn hide(&mut self, hidden: bool) {
+        self.hidden = hidden;
+        for line in self.lines.drain(..) {
+            line.finish_and_clear();
+            self.all.remove(&line);
+        }
+    }
+}
+
+/// How long something has taken, as short as can be read at a glance.
+fn elapsed(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
+        (0, 0, seconds) => format!("{seconds} s"),
+        (0, minutes, seconds) => format!("{minutes} min {seconds:02} s"),
+        (hours, minutes, _) => format!("{hours} h {minutes:02} min"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_short() {
+        let of = |seconds| elapsed(Duration::from_secs(seconds));
+        assert_eq!([of(0), of(59)], ["0 s", "59 s"]);
+        assert_eq!([of(60), of(3599)], ["1 min 00 s", "59 min 59 s"]);
+        assert_eq!([of(3600), of(90_061)], ["1 h 00 min", "25 h 01 min"]);
+    }
+}

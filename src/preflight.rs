@@ -1,0 +1,204 @@
+//! Before the first step: what is missing here that the plan needs, all of it at once.
+//!
+//! Without an agent that could be asked nothing runs. The rest is said, and decides nothing: a step
+//! may bring what is missing, and what a failing step means is for the recipe to say.
+
+use crate::cli::RunArgs;
+use crate::config::Config;
+use crate::{Streams, USAGE};
+use rrc_compiler::diagnostic::nearest;
+use rrc_runtime::agent::{self, Agents, KNOWN, Question};
+use rrc_runtime::process::find_program;
+use rrc_vm::plan::{HostCall, HostKind, NeedKind, Plan};
+use rrc_vm::value::Map;
+use std::ffi::{OsStr, OsString};
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+
+/// How agents are asked: as the command line says, else as the configuration does, else by the
+/// first program of those that are known and here.
+pub fn agents(
+    plan: &Plan,
+    args: &RunArgs,
+    config: &Config,
+    directory: &Path,
+    streams: &mut Streams<'_>,
+) -> io::Result<Result<Agents, u8>> {
+    let mut agents = config.agents.clone();
+    let asks = |call: &HostCall| matches!(call.kind, HostKind::Agent | HostKind::Recipe);
+    if args.agent.is_none() && !plan.calls.iter().any(asks) {
+        return Ok(Ok(agents));
+    }
+    agents.path.extend(agent_places(directory));
+    let known = |name: &str| KNOWN.iter().find(|known| known.name == name);
+    if let Some(name) = &args.agent {
+        let own = agents.by_name.iter().find(|(own, _)| own == name);
+        match (own, known(name)) {
+            (Some((_, command)), _) => {
+                agents.command = Some(command.clone());
+                agents.long = None;
+            }
+            (None, Some(known)) => agents.use_known(known),
+            (None, None) => {
+                let own = agents.by_name.iter().map(|(name, _)| name.as_str());
+                let all: Vec<&str> = own.chain(KNOWN.iter().map(|known| known.name)).collect();
+                let help = match nearest(name, all.iter().copied()) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!("there are: {}", all.join(", ")),
+                };
+                writeln!(streams.err, "rrc: --agent {name}: there is no such agent")?;
+                writeln!(streams.err, "help: {help}")?;
+                return Ok(Err(USAGE));
+            }
+        }
+    } else if agents.command.is_none() {
+        let wanted = std::env::var("AMPLIHACK_AGENT_BINARY").ok();
+        let path = search_path();
+        let here = |name: &str| find_program(name, &path, directory).is_ok();
+        let wanted = wanted.as_deref().and_then(known);
+        let found = wanted.or_else(|| KNOWN.iter().find(|known| here(known.name)));
+        if let Some(known) = found {
+            agents.use_known(known);
+        }
+    }
+    Ok(Ok(agents))
+}
+
+/// Where descriptions of agents are kept, besides the places that the configuration names.
+fn agent_places(directory: &Path) -> Vec<PathBuf> {
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let kept = [
+        ".claude/agents",
+        "amplifier-bundle/agents",
+        "src/amplihack/amplifier-bundle/agents",
+        "src/amplihack/.claude/agents",
+    ];
+    home.map(|home| home.join(".amplihack/.claude/agents"))
+        .into_iter()
+        .chain(kept.map(|kept| directory.join(kept)))
+        .collect()
+}
+
+fn search_path() -> OsString {
+    std::env::var_os("PATH").unwrap_or_default()
+}
+
+/// What is there to be said before the first step.
+pub struct Preflight<'a> {
+    pub plan: &'a Plan,
+    pub file: &'a str,
+    pub directory: &'a Path,
+    pub agents: &'a Agents,
+    /// Variables that are given from outside.
+    pub given: &'a Map,
+    pub args: &'a RunArgs,
+}
+
+impl Preflight<'_> {
+    /// Says what is missing; whether the run can start.
+    pub fn check(&self, quiet: bool, streams: &mut Streams<'_>) -> io::Result<bool> {
+        let path = search_path();
+        let notices = match quiet {
+            true => Vec::new(),
+            false => self.notices(&path),
+        };
+        for notice in notices {
+            writeln!(streams.err, "rrc: {notice}")?;
+        }
+        let wrong = self.wrong_agents(&path);
+        for (words, help) in &wrong {
+            writeln!(streams.err, "rrc: {}: {words}", self.file)?;
+            writeln!(streams.err, "help: {help}")?;
+        }
+        Ok(wrong.is_empty())
+    }
+
+    fn text(&self, id: u32) -> &str {
+        self.plan.texts.get(id).unwrap_or_default()
+    }
+
+    fn step(&self, step: u32) -> &str {
+        let step = self.plan.steps.get(step as usize);
+        step.map_or("", |step| self.text(step.id))
+    }
+
+    /// What is wrong with the agents that are needed, and what to do about it.
+    fn wrong_agents(&self, path: &OsStr) -> Vec<(String, &'static str)> {
+        let mut unknown: Vec<&str> = Vec::new();
+        let mut wrong: Vec<(String, &'static str)> = Vec::new();
+        for need in &self.plan.needs {
+            if need.kind != NeedKind::Agent {
+                continue;
+            }
+            let question = Question {
+                agent: self.text(need.name),
+                prompt: "?",
+                ..Question::default()
+            };
+            let step = self.step(need.step);
+            if self.agents.command(question.agent).is_none() {
+                if !unknown.contains(&step) {
+                    unknown.push(step);
+                }
+                continue;
+            }
+            let words = match agent::request(self.agents, &question, self.directory) {
+                Err(words) => words,
+                Ok(request) => match find_program(&request.program, path, self.directory) {
+                    Ok(_) => continue,
+                    Err(_) => format!("there is no program `{}` to ask agents", request.program),
+                },
+            };
+            if !wrong.iter().any(|(known, _)| *known == words) {
+                wrong.push((words, "change `command` under `[agent]` in rrc.toml"));
+            }
+        }
+        if !unknown.is_empty() {
+            let words = format!("no agent is configured for: {}", unknown.join(", "));
+            wrong.push((
+                words,
+                "set `command` under `[agent]` in rrc.toml, or install one that `--agent` knows",
+            ));
+        }
+        wrong
+    }
+
+    fn notices(&self, path: &OsStr) -> Vec<String> {
+        let mut notices = Vec::new();
+        for need in &self.plan.needs {
+            let (name, step) = (self.text(need.name), self.step(need.step));
+            let missing = || find_program(name, path, self.directory).is_err();
+            notices.extend(match need.kind {
+                NeedKind::Shell if missing() => Some(format!(
+                    "step {step} needs the shell `{name}`, which is not here"
+                )),
+                NeedKind::Program if missing() => Some(format!(
+                    "step {step} needs the program `{name}`, which is not here"
+                )),
+                NeedKind::Directory if !self.directory.join(name).is_dir() => Some(format!(
+                    "step {step} runs in `{name}`, which is no directory"
+                )),
+                NeedKind::Approval if !self.answered(name) => Some(format!(
+                    "the run will pause after stage {name}: nobody is here to approve it"
+                )),
+                _ => None,
+            });
+        }
+        let known = self.plan.inputs.iter().map(|input| self.text(input.name));
+        let known: Vec<&str> = known.collect();
+        for name in self.given.keys().filter(|name| !known.contains(&&***name)) {
+            if let Some(near) = nearest(name, known.iter().copied()) {
+                notices.push(format!(
+                    "the recipe has no variable `{name}`; did you mean `{near}`?"
+                ));
+            }
+        }
+        notices
+    }
+
+    fn answered(&self, stage: &str) -> bool {
+        let named = |stages: &[String]| stages.iter().any(|known| known == stage);
+        let somebody = io::stdin().is_terminal() && io::stderr().is_terminal();
+        somebody || named(&self.args.approve) || named(&self.args.deny)
+    }
+}

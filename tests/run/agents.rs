@@ -1,0 +1,282 @@
+//! Agents: how they are found and asked, at which pace, and what follows an answer.
+
+use crate::binary::Folder;
+use crate::{amplifier, run, step};
+use std::os::unix::fs::PermissionsExt;
+use std::time::Instant;
+
+/// A folder with a script that asks an agent, and a configuration that names it.
+fn folder(script: &str, command: &str) -> Folder {
+    let folder = Folder::new();
+    program(&folder, "ask", script);
+    folder.write("rrc.toml", format!("[agent]\ncommand = \"{command}\"\n"));
+    folder
+}
+
+fn program(folder: &Folder, name: &str, script: &str) {
+    folder.write(name, format!("#!/bin/bash\n{script}\n"));
+    let mode = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(folder.file(name), mode).unwrap();
+}
+
+#[test]
+fn an_agent_is_told_who_it_is() {
+    let folder = folder(
+        "printf '%s|' \"$@\"",
+        "./ask {prompt} --system {system_prompt} --model {model} --as {agent} --in {step_id}",
+    );
+    folder.write(
+        ".claude/agents/team/core/builder.md",
+        "---\nname: x\n---\nYou build.\n",
+    );
+    folder.write("more/plain.md", "You are plain.");
+    folder.write(
+        "rrc.toml",
+        format!("agent-path = [\"more\"]\n{}", folder.read("rrc.toml")),
+    );
+    folder.write(
+        "a.yaml",
+        amplifier(
+            "- {id: a, agent: 'team:builder', prompt: go, mode: plan, output: a}\n\
+             - {id: b, agent: plain, prompt: go, provider_preferences: [{provider: p, model: m}], output: b}\n\
+             - {id: c, agent: '../../etc/passwd', prompt: go, output: c}\n",
+        ),
+    );
+    let all = run(&folder, &[], 0);
+    let context = &all["context"];
+    assert_eq!(
+        context["a"],
+        "MODE: plan\n\ngo|--system|You build.|--as|team:builder|--in|a|"
+    );
+    assert_eq!(
+        context["b"],
+        "go|--system|You are plain.|--model|m|--as|plain|--in|b|"
+    );
+    assert_eq!(context["c"], "go|--as|../../etc/passwd|--in|c|");
+}
+
+#[test]
+fn an_agent_that_nothing_describes_is_asked_with_a_warning() {
+    let folder = folder("printf %s \"$1\"", "./ask {prompt}");
+    folder.write(
+        "a.yaml",
+        amplifier("- {id: a, agent: nobody, prompt: go, output: a}\n"),
+    );
+    let said = folder.rrc(&["run", "a.yaml"]).go().exits(0);
+    assert!(
+        said.out.contains("nothing describes the agent `nobody`"),
+        "{}",
+        said.out
+    );
+}
+
+#[test]
+fn a_prompt_of_any_length_arrives() {
+    let folder = folder(
+        "printf '%s ' $#; cat - <(printf %s \"$1\") | wc -c",
+        "./ask {prompt}",
+    );
+    let text = "x".repeat(300_000);
+    folder.write(
+        "a.yaml",
+        amplifier(&format!(
+            "- {{id: long, agent: a, prompt: '{text}', output: long}}\n\
+             - {{id: short, agent: a, prompt: 'five5', output: short}}\n"
+        )),
+    );
+    let all = run(&folder, &[], 0);
+    assert_eq!(all["context"]["long"], "0 300000\n");
+    assert_eq!(all["context"]["short"], "1 5\n");
+}
+
+#[test]
+fn an_agent_that_is_asked_too_often_is_asked_again() {
+    let folder = folder(
+        "echo x >> tries; test $(wc -l < tries) -ge 3 && echo answer && exit 0\n\
+         echo 'API error: status 429' >&2; exit 1",
+        "./ask {prompt}",
+    );
+    let pace = "rate_limiting: {backoff: {initial_delay_ms: 100, multiplier: 2}}\n";
+    let steps = amplifier("- {id: a, agent: a, prompt: go, output: a}\n");
+    folder.write("a.yaml", format!("{pace}{steps}"));
+    let started = Instant::now();
+    let all = run(&folder, &[], 0);
+    assert!(started.elapsed().as_millis() >= 300, "pauses grow");
+    assert_eq!(all["context"]["a"], "answer\n");
+    assert_eq!(step(&all, "a")["attempts"], 1);
+    assert_eq!(folder.read("tries").lines().count(), 3);
+    std::fs::remove_file(folder.file("tries")).unwrap();
+    let pace = "rate_limiting: {backoff: {enabled: false}}\n";
+    folder.write("a.yaml", format!("{pace}{steps}"));
+    let all = run(&folder, &[], 1);
+    assert!(
+        step(&all, "a")["error"].as_str().unwrap().contains("429"),
+        "{all}"
+    );
+    assert_eq!(folder.read("tries").lines().count(), 1);
+}
+
+#[test]
+fn agents_keep_the_pace_of_the_recipe() {
+    let folder = folder(
+        "mkdir -p now; touch now/$1; ls now | wc -l >> seen; sleep 0.05; rm now/$1; date +%s%N >> ends; date +%s%N",
+        "./ask {prompt}",
+    );
+    let pace = "rate_limiting: {max_concurrent_llm: 2, min_delay_ms: 100}\ncontext: {list: [1, 2, 3, 4, 5]}\n";
+    let steps = amplifier(
+        "- {id: a, agent: a, prompt: '{{item}}', foreach: '{{list}}', parallel: true, collect: c}\n",
+    );
+    folder.write("a.yaml", format!("{pace}{steps}"));
+    let started = Instant::now();
+    run(&folder, &[], 0);
+    let seen = folder.read("seen");
+    assert!(
+        seen.lines()
+            .all(|line| line.trim().parse::<u32>().unwrap() <= 2),
+        "{seen}"
+    );
+    assert!(started.elapsed().as_millis() >= 200, "two pauses at least");
+    // A run that is stopped while agents wait their turn ends at once.
+    folder.write("a.yaml", format!("{}{steps}", pace.replace("100", "60000")));
+    let all = run(&folder, &["--timeout", "0.5"], 1);
+    assert_eq!(all["error"], "the run took longer than allowed");
+}
+
+#[test]
+fn what_an_agent_changed_is_staged_if_the_step_wants_it() {
+    let folder = folder("echo new > \"$1\"; echo done", "./ask {prompt}");
+    folder.write(
+        "a.yaml",
+        "# rrc: dialect = amplihack\nname: t\nsteps:\n\
+         - {id: a, agent: a, prompt: staged, auto_stage: true}\n\
+         - {id: b, agent: a, prompt: unstaged}\n",
+    );
+    let said = folder.rrc(&["run", "a.yaml"]).go().exits(0);
+    assert!(
+        said.out.contains("the changes were not staged"),
+        "{}",
+        said.out
+    );
+    folder.sh("git init -q .").go().exits(0);
+    let all = run(&folder, &[], 0);
+    assert_eq!(all["context"]["a"], "done");
+    let said = folder.sh("git status --porcelain staged").go();
+    assert!(said.out.contains("A  staged"), "{}", said.out);
+    folder.sh("git reset -q").go().exits(0);
+    folder.write(
+        "a.yaml",
+        folder
+            .read("a.yaml")
+            .replace("auto_stage: true", "auto_stage: false"),
+    );
+    run(&folder, &[], 0);
+    let said = folder.sh("git status --porcelain staged").go().exits(0);
+    assert!(said.out.contains("?? staged"), "{}", said.out);
+}
+
+#[test]
+fn an_agent_may_put_a_recipe_right() {
+    let folder = folder("printf %s \"$1\" > asked; cat answer", "./ask {prompt}");
+    folder.write(
+        "sub.yaml",
+        "name: sub\nsteps:\n- {id: inner, command: 'echo broken >&2; exit 9'}\n",
+    );
+    folder.write(
+        "a.yaml",
+        "# rrc: dialect = amplihack\nname: t\nsteps:\n\
+         - {id: call, recipe: sub, recovery_on_failure: true}\n- {id: after, command: echo on}\n",
+    );
+    folder.write("answer", "I fixed it.\nStatus: complete\n");
+    let all = run(&folder, &[], 0);
+    assert_eq!(step(&all, "call")["status"], "completed");
+    assert_eq!(all["context"]["after"], "on");
+    let asked = folder.read("asked");
+    assert!(
+        asked.contains("step `call`") && asked.contains("broken"),
+        "{asked}"
+    );
+    folder.write("answer", "it could not be recovered");
+    let all = run(&folder, &[], 1);
+    assert!(
+        step(&all, "call")["error"]
+            .as_str()
+            .unwrap()
+            .contains("code 9"),
+        "{all}"
+    );
+}
+
+#[test]
+fn without_an_agent_nothing_runs_and_all_steps_are_named() {
+    let folder = Folder::new();
+    folder.write("bin/unrelated", "");
+    let path = folder.file("bin").display().to_string();
+    folder.write(
+        "a.yaml",
+        amplifier(
+            "- {id: first, type: bash, command: touch ran}\n\
+             - {id: one, agent: a, prompt: go}\n- {id: two, agent: a, prompt: go}\n- {id: three, agent: b, prompt: go}\n",
+        ),
+    );
+    let said = folder
+        .rrc(&["run", "a.yaml"])
+        .env("PATH", &path)
+        .go()
+        .exits(2);
+    assert!(
+        said.err
+            .contains("no agent is configured for: one, two, three"),
+        "{}",
+        said.err
+    );
+    assert!(!folder.has("ran"));
+    folder.write(
+        "rrc.toml",
+        "[agent]\ncommand = \"no-such-agent {prompt}\"\n[agents.b]\ncommand = \"x {promt}\"\n",
+    );
+    let said = folder.rrc(&["run", "a.yaml"]).go().exits(2);
+    assert!(
+        said.err.contains("there is no program `no-such-agent`"),
+        "{}",
+        said.err
+    );
+    assert!(
+        said.err.contains("there is no value `promt`"),
+        "{}",
+        said.err
+    );
+    assert!(!folder.has("ran"));
+    let said = folder
+        .rrc(&["run", "a.yaml", "--agent", "claud"])
+        .go()
+        .exits(2);
+    assert!(said.err.contains("did you mean `claude`?"), "{}", said.err);
+}
+
+#[test]
+fn a_known_agent_is_found_by_itself_or_by_name() {
+    let folder = Folder::new();
+    for name in ["claude", "codex"] {
+        program(
+            &folder,
+            &format!("bin/{name}"),
+            &format!("printf '{name}:%s ' \"$@\""),
+        );
+    }
+    let path = format!("{}:/usr/bin:/bin", folder.file("bin").display());
+    folder.write(
+        "a.yaml",
+        amplifier("- {id: a, agent: a, prompt: go, model: m, output: a}\n"),
+    );
+    let answer = |args: &[&str]| {
+        let mut all = vec!["run", "a.yaml", "--output-format", "json"];
+        all.extend(args);
+        let said = folder.rrc(&all).env("PATH", &path).go().exits(0).json();
+        said["context"]["a"].as_str().unwrap().to_string()
+    };
+    assert_eq!(answer(&[]), "claude:-p claude:go claude:--model claude:m ");
+    assert_eq!(
+        answer(&["--agent", "codex"]),
+        "codex:exec codex:--model codex:m codex:go "
+    );
+}

@@ -1,0 +1,130 @@
+//! Recipes whose names are known only when their step runs.
+
+use crate::binary::{Folder, eventually};
+use crate::{amplifier, run, step};
+use serde_json::json;
+use std::time::Duration;
+
+fn folder(steps: &str) -> Folder {
+    let folder = Folder::with(
+        "a.yaml",
+        format!("context: {{names: [one, two]}}\n{}", amplifier(steps)),
+    );
+    for name in ["one", "two"] {
+        let said = format!(
+            "- {{id: say, type: bash, command: 'echo {name} >> log; echo {name} {{{{x}}}}', output: said}}\n"
+        );
+        folder.write(
+            &format!("{name}.yaml"),
+            format!("context: {{x: '', y: 7}}\n{}", amplifier(&said)),
+        );
+    }
+    folder
+}
+
+const PICK: &str = "- {id: pick, type: bash, command: printf one, output: which}\n";
+
+#[test]
+fn a_recipe_is_found_when_its_name_is_known() {
+    let folder = folder(&format!(
+        "{PICK}- {{id: call, type: recipe, recipe: '{{{{which}}}}', context: {{x: '{{{{which}}}}!'}}, output: got}}\n\
+         - {{id: each, type: recipe, foreach: '{{{{names}}}}', as: n, parallel: true, recipe: '{{{{n}}}}', context: {{x: '{{{{n}}}}'}}, collect: all}}\n"
+    ));
+    let all = run(&folder, &[], 0);
+    assert_eq!(all["context"]["got"], json!({"y": 7, "said": "one one!\n"}));
+    assert_eq!(
+        all["context"]["all"][1],
+        json!({"y": 7, "said": "two two\n"})
+    );
+    assert_eq!(step(&all, "call")["step_results"][0]["step_id"], "say");
+    assert_eq!(
+        step(&all, "each")["step_results"][1]["step_results"][0]["step_id"],
+        "say"
+    );
+    // Shown again it is the same, without the files.
+    std::fs::remove_file(folder.file("one.yaml")).unwrap();
+    let id = all["run_id"].as_str().unwrap();
+    let args = ["run", "--replay", id, "--output-format", "json"];
+    let again = folder.rrc(&args).go().exits(0).json();
+    assert_eq!(again["context"], all["context"]);
+    assert_eq!(folder.read("log").lines().count(), 3);
+}
+
+#[test]
+fn variables_are_shared_as_with_every_recipe() {
+    let folder = Folder::new();
+    folder.write(
+        "sub.yaml",
+        "name: sub\nsteps:\n- {id: inner, command: 'echo {{mine}} in'}\n",
+    );
+    folder.write(
+        "a.yaml",
+        "# rrc: dialect = amplihack\nname: t\ncontext: {mine: m}\nsteps:\n\
+         - {id: which, command: echo sub}\n- {id: call, recipe: '{{which}}'}\n\
+         - {id: after, command: 'echo [{{inner}}]'}\n",
+    );
+    let all = run(&folder, &[], 0);
+    assert_eq!(all["context"]["after"], "[m in]");
+}
+
+#[test]
+fn what_is_not_found_or_does_not_end_fails_its_step() {
+    let steps = format!(
+        "{PICK}- {{id: none, type: recipe, recipe: '{{{{which}}}}-more', on_error: continue}}\n\
+         - {{id: bad, type: recipe, recipe: 'bad-{{{{which}}}}', on_error: continue}}\n\
+         - {{id: slow, type: recipe, recipe: 'slow-{{{{which}}}}', timeout: 0.4, on_error: continue}}\n\
+         - {{id: self, type: recipe, recipe: 'self-{{{{which}}}}', on_error: continue}}\n\
+         - {{id: last, type: bash, command: echo last, output: last}}\n"
+    );
+    let folder = folder(&steps);
+    folder.write(
+        "bad-one.yaml",
+        amplifier("- {id: x, type: bash, command: 'echo {{nothing}}'}\n"),
+    );
+    folder.write(
+        "slow-one.yaml",
+        amplifier("- {id: nap, type: bash, command: 'sleep 60; touch woke'}\n"),
+    );
+    folder.write(
+        "self-one.yaml",
+        amplifier("- {id: p, type: bash, command: printf one, output: w}\n- {id: again, type: recipe, recipe: 'self-{{w}}'}\n"),
+    );
+    let all = run(&folder, &[], 0);
+    let error = |id: &str| step(&all, id)["error"].as_str().unwrap().to_string();
+    assert_eq!(error("none"), "there is no recipe `one-more`");
+    assert_eq!(error("bad"), "the recipe `bad-one` does not compile");
+    assert_eq!(error("slow"), "it took longer than allowed");
+    assert_eq!(step(&all, "slow")["step_results"][0]["status"], "failed");
+    assert!(
+        error("self").contains("deeper than the 5 allowed"),
+        "{}",
+        error("self")
+    );
+    assert_eq!(all["context"]["last"], "last\n");
+    assert!(!folder.has("woke"));
+}
+
+#[test]
+fn a_run_that_is_killed_in_such_a_recipe_goes_on_in_it() {
+    let folder = folder(&format!(
+        "{PICK}- {{id: call, type: recipe, recipe: '{{{{which}}}}', output: got}}\n"
+    ));
+    folder.write(
+        "one.yaml",
+        amplifier(
+            "- {id: a, type: bash, command: 'echo a >> log'}\n\
+             - {id: b, type: bash, command: 'echo b >> log; test -e go || sleep 60; echo done', output: b}\n",
+        ),
+    );
+    let running = folder.rrc(&["run", "a.yaml"]).start();
+    let begun = || folder.has("log") && folder.read("log").contains('b');
+    assert!(eventually(Duration::from_secs(20), begun));
+    running.signal("KILL");
+    running.end();
+    folder.write("go", "");
+    folder.write("one.yaml", "name: changed");
+    let args = ["run", "a.yaml", "--resume", "--output-format", "json"];
+    let all = folder.rrc(&args).go().exits(0).json();
+    assert_eq!(all["context"]["got"], json!({"b": "done\n"}));
+    assert_eq!(folder.read("log"), "a\nb\nb\n");
+}

@@ -1,0 +1,123 @@
+//! Watching a run: on a terminal, and with `--progress` elsewhere.
+
+use crate::amplifier;
+use crate::binary::Folder;
+
+fn folder() -> Folder {
+    Folder::with(
+        "a.yaml",
+        amplifier(
+            "- {id: quick, type: bash, command: 'true'}\n\
+             - {id: slow, type: bash, command: 'sleep 0.6; echo said; exit 3', on_error: continue}\n\
+             - {id: last, type: bash, command: 'true'}\n",
+        ),
+    )
+}
+
+/// What a terminal is sent, its line ends made ours.
+fn on_a_terminal(folder: &Folder, words: &str) -> String {
+    let script = format!("script -qec \"$RRC run a.yaml {words}\" /dev/null < /dev/null");
+    let said = folder.sh(&script).env("TERM", "xterm").go().exits(0);
+    said.out.replace("\r\n", "\n")
+}
+
+/// The screen after all this was written: lines, with what was cleared gone.
+fn screen(sent: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut row = 0usize;
+    let mut rest = sent;
+    while let Some(c) = rest.chars().next() {
+        let code = rest.strip_prefix("\x1b[").and_then(|code| {
+            let end = code.find(|c: char| c.is_ascii_alphabetic())?;
+            Some((&code[..end], &code[end..=end], &code[end + 1..]))
+        });
+        if let Some((number, what, after)) = code {
+            let count: usize = number.parse().unwrap_or(1);
+            match what {
+                "A" => row = row.saturating_sub(count),
+                "B" => row += count,
+                "K" => lines[row].clear(),
+                _ => {}
+            }
+            rest = after;
+        } else {
+            match c {
+                '\n' => row += 1,
+                '\r' => {}
+                c => lines[row].push(c),
+            }
+            rest = &rest[c.len_utf8()..];
+        }
+        if row == lines.len() {
+            lines.push(String::new());
+        }
+    }
+    let lines = lines.iter().map(|line| line.trim_end().to_string());
+    lines.filter(|line| !line.is_empty()).collect()
+}
+
+#[test]
+fn a_terminal_shows_what_runs_and_keeps_what_ended() {
+    let sent = on_a_terminal(&folder(), "--color never");
+    let drawn = sent.find("slow  0 s").expect("the line of a running step");
+    let ended = sent.find("failed slow").expect("the line of an ended step");
+    assert!(drawn < ended, "{sent:?}");
+    assert!(!sent.contains("quick  "), "too quick to be drawn: {sent:?}");
+    let screen = screen(&sent);
+    let start = [
+        "completed quick",
+        "failed slow",
+        "completed last",
+        "slow: the command exited with code 3",
+        "  stdout| said",
+    ];
+    assert_eq!(screen[..5], start, "{screen:#?}");
+    assert!(
+        screen[5].starts_with("t: completed in") && screen.len() == 6,
+        "{screen:#?}"
+    );
+}
+
+#[test]
+fn other_formats_show_what_runs_if_asked() {
+    let sent = on_a_terminal(&folder(), "--output-format json > out.json --progress");
+    assert!(sent.contains("slow  0 s"), "{sent:?}");
+    assert!(screen(&sent).is_empty(), "{sent:?}");
+    let sent = on_a_terminal(&folder(), "--output-format json > out.json");
+    assert_eq!(sent, "");
+}
+
+#[test]
+fn nothing_is_drawn_where_it_would_be_in_the_way() {
+    for (name, value) in [("CI", "1"), ("TERM", "dumb")] {
+        let script = "script -qec \"$RRC run a.yaml\" /dev/null < /dev/null";
+        let folder = folder();
+        let rrc = folder.sh(script).env("TERM", "xterm").env("NO_COLOR", "1");
+        let said = rrc.env(name, value).go().exits(0);
+        assert!(!said.out.contains('\x1b'), "{name}: {:?}", said.out);
+    }
+    let folder = folder();
+    let said = folder.rrc(&["run", "a.yaml"]).go().exits(0);
+    assert!(
+        !said.out.contains('\x1b') && said.err.is_empty(),
+        "{:?}",
+        said.err
+    );
+}
+
+#[test]
+fn progress_elsewhere_is_plain_lines() {
+    let folder = folder();
+    let args = ["run", "a.yaml", "--progress", "--output-format", "json"];
+    let said = folder.rrc(&args).go().exits(0);
+    assert_eq!(
+        said.err,
+        "started quick (bash)\ncompleted quick\nstarted slow (bash)\nfailed slow\nstarted last (bash)\ncompleted last\n"
+    );
+    assert_eq!(said.json()["status"], "completed");
+    let said = folder.rrc(&["run", "a.yaml", "--progress"]).go().exits(0);
+    assert_eq!(
+        said.err,
+        "started quick (bash)\nstarted slow (bash)\nstarted last (bash)\n"
+    );
+}
