@@ -108,7 +108,7 @@ codes! {
     NOT_A_NUMBER "RRC0314" "not-a-number" Error "a number is wanted and the value is none";
 
     NO_SAFE_FORM "RRC0401" "no-safe-form" Error "a hole stands where no value can go safely";
-    SECRET_IN_ARGV "RRC0402" "secret-in-argv" Warning "a secret becomes an argument of a program, where others can see it";
+    SECRET_IN_ARGV "RRC0408" "secret-in-argv" Warning "a secret becomes an argument of a program, where others can see it";
 
     VALUE_IN_PROGRAM_TEXT "RRC0501" "value-in-program-text" Warning "a value becomes part of another program's text";
     VALUE_AS_COMMAND "RRC0502" "value-as-command" Warning "a value is used as the name of a command";
