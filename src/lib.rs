@@ -12,8 +12,10 @@ mod disasm;
 mod disk;
 mod dry;
 mod eval;
+mod expand;
 mod explain;
 mod lsp;
+mod piped;
 mod plan;
 mod recorded;
 mod results;
@@ -65,6 +67,7 @@ pub fn run(
         cli::Command::Run(args) => run::run(args, global, &mut streams),
         cli::Command::Runs(args) => runs::runs(args, &mut streams),
         cli::Command::Eval(args) => eval::eval(args, global, &mut streams),
+        cli::Command::Expand(args) => expand::expand(args, global, &mut streams),
         cli::Command::Disasm(args) => disasm::disasm(args, global, &mut streams),
         cli::Command::Explain(args) => explain::explain(args, &mut streams),
         cli::Command::Lsp(_) => lsp::lsp(global, &mut streams),

@@ -6,7 +6,7 @@
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Report};
 use crate::dialect::choose::{Choice, Pins, choose};
-use crate::dialect::{self, Dialect, Lowered, Parent};
+use crate::dialect::{self, Dialect, Lowered, Parent, template};
 use crate::doc::{self, json, yaml};
 use crate::ir::{ExprKind, Part, Program, Script, Text, Unit, visit};
 use crate::source::{Source, SourceId, Sources, Span};
@@ -155,7 +155,13 @@ impl Loader<'_> {
         let broken = self.report.findings[said..]
             .iter()
             .any(|finding| finding.code == &codes::YAML_SYNTAX);
-        if is_json && dialect::is_template_or_tool(root) {
+        if is_json && dialect::is_tool(root) {
+            return file;
+        }
+        if is_json && template::is_template(root) {
+            let name = path.rsplit('/').next().unwrap_or(path);
+            let name = name.strip_suffix(".json").unwrap_or(name);
+            file.unit = template::lower(root, source, name, self.report);
             return file;
         }
         if let Some(what) = dialect::not_a_recipe(root) {

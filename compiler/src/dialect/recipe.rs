@@ -91,6 +91,7 @@ pub fn lower(
         exports: dialect.exports,
         hooks,
         steps,
+        result: None,
     };
     Some(Lowered { unit, parent })
 }
@@ -155,6 +156,7 @@ pub fn lower_expression(
         exports: dialect.exports,
         hooks: Hooks::default(),
         steps: Vec::new(),
+        result: None,
     };
     Some((unit, expr))
 }

@@ -5,6 +5,7 @@
 //! failure does. So nothing below this line knows which dialect a recipe was written in, and the
 //! same questions can be asked of every program.
 
+pub mod flow;
 pub mod visit;
 
 use crate::source::{SourceId, Span};
@@ -36,6 +37,8 @@ pub struct Unit {
     pub exports: Exports,
     pub hooks: Hooks,
     pub steps: Vec<Step>,
+    /// The variable that holds what the unit is for, when it is for one thing.
+    pub result: Option<String>,
 }
 
 /// Scripts that run around each step, in a scope that also says which step it is.
@@ -167,6 +170,8 @@ pub enum Read {
     Value,
     ExitCode,
     Stderr,
+    /// All that is known of how the action ended.
+    Reply,
 }
 
 #[derive(Clone, Debug)]
@@ -233,6 +238,8 @@ pub enum Action {
     Sleep {
         ms: Expr,
     },
+    /// Commands that hand bytes to each other.
+    Flow(Box<flow::Flow>),
 }
 
 /// A gate.

@@ -81,6 +81,7 @@ pub fn walk_action<'a>(action: &'a Action, visit: &mut dyn FnMut(&'a Expr)) {
         Action::Approve(approve) => walk_text(&approve.prompt, visit),
         Action::Validate { value, .. } => walk(value, visit),
         Action::Sleep { ms } => walk(ms, visit),
+        Action::Flow(flow) => flow.reads.iter().for_each(|read| walk(read, visit)),
     }
 }
 

@@ -6,7 +6,8 @@ use crate::capture::LONGEST_LINE;
 use crate::event::{RecordId, StepRef, What};
 use crate::journal::{Again, Print};
 use crate::process::{self, ChildId, Happened, Request, Stream, TimerId};
-use crate::reply::{self, Args};
+use crate::record::Ran;
+use crate::reply::{self, Args, Form};
 use crate::secret::HIDDEN;
 use crate::validate;
 use rrc_vm::convert::from_json;
@@ -25,6 +26,10 @@ pub(super) struct Asked {
     pub step: Option<u32>,
     pub kind: Option<HostKind>,
     pub print: Option<Print>,
+    /// The words of a command, and its number among those that were asked for.
+    pub words: Option<Vec<String>>,
+    pub ran: Option<usize>,
+    pub form: Form,
 }
 
 impl Asked {
@@ -35,6 +40,9 @@ impl Asked {
             step: None,
             kind: None,
             print: None,
+            words: None,
+            ran: None,
+            form: Form::Text,
         }
     }
 
@@ -88,10 +96,19 @@ impl Driver<'_> {
             print: kind
                 .filter(|_| compared)
                 .map(|kind| Print::of(kind, &call.args, &self.secrets)),
+            words: None,
+            ran: None,
+            form: Form::Text,
+        };
+        let args = Args(call.args);
+        let asked = Asked {
+            words: args.words("argv"),
+            form: Form::of(&args),
+            ..asked
         };
         match self.past.is_some() {
-            true => self.recall(asked, Args(call.args)),
-            false => self.perform(asked, &Args(call.args)),
+            true => self.recall(asked, args),
+            false => self.perform(asked, &args),
         }
     }
 
@@ -274,10 +291,11 @@ impl Driver<'_> {
 
     fn start_waiting(&mut self) {
         while self.stopping.is_none() && self.children.len() < self.settings.jobs.max(1) {
-            let Some((asked, mut request)) = self.waiting.pop_front() else {
+            let Some((mut asked, mut request)) = self.waiting.pop_front() else {
                 return;
             };
             self.begin(&asked);
+            self.note_start(&mut asked);
             // A little more than the limit, to see what the limit cuts through.
             let limits = [request.stdout_limit, request.stderr_limit];
             let window = self.secrets.window();
@@ -350,7 +368,7 @@ impl Driver<'_> {
         }
         // What was ended from outside was not done, and is to be done again some day.
         let real = !outcome.cancelled;
-        let value = reply::reply(outcome, &self.secrets);
+        let value = reply::reply(outcome, running.asked.form, &self.secrets);
         self.told(machine, running.asked, value, real);
     }
 
@@ -367,7 +385,55 @@ impl Driver<'_> {
         self.settle(machine, &asked, value);
     }
 
+    /// A command is about to start.
+    pub(super) fn note_start(&mut self, asked: &mut Asked) {
+        let Some(words) = asked.words.take() else {
+            return;
+        };
+        let step = asked.record.and_then(|record| self.steps.get(&record));
+        let argv = words
+            .iter()
+            .map(|word| self.secrets.text(word).into_owned());
+        let ran = Ran {
+            record: asked.record,
+            path: step.map_or_else(String::new, |step| step.path.clone()),
+            argv: argv.collect(),
+            code: None,
+            timed_out: false,
+            started: true,
+        };
+        asked.ran = Some(self.ran.len());
+        self.ran.push(ran);
+    }
+
+    /// A command has ended.
+    fn note_end(&mut self, asked: &Asked, value: &Value) {
+        let Some(ran) = asked.ran.and_then(|ran| self.ran.get_mut(ran)) else {
+            return;
+        };
+        let (data, kind) = match value {
+            Value::Failure(failure) => (&failure.data, Some(failure.kind)),
+            data => (data, None),
+        };
+        let field = |name: &str| rrc_vm::text::field(data, name);
+        if let Some(Value::Int(code)) = field("exit_code") {
+            ran.code = Some(*code);
+        }
+        ran.timed_out = matches!(field("timed_out"), Some(Value::Bool(true)));
+        ran.started = !matches!(
+            kind,
+            Some(
+                FailureKind::CommandNotFound
+                    | FailureKind::PermissionDenied
+                    | FailureKind::InvalidCwd
+                    | FailureKind::SpawnFailed
+                    | FailureKind::InvalidRequest
+            )
+        );
+    }
+
     pub(super) fn settle(&mut self, machine: &mut Machine, asked: &Asked, value: Value) {
+        self.note_end(asked, &value);
         let data = match &value {
             Value::Failure(failure) => &failure.data,
             data => data,

@@ -16,7 +16,7 @@ use crate::isa::{Instr, Status};
 use crate::task::{Frame, MAX_FRAMES, Task, TaskSet, Waits};
 use crate::value::{Map, Value};
 use crate::verify::Verified;
-use crate::{exports, policy, shell, text};
+use crate::{exports, flow, policy, shell, text};
 use std::cmp::Ordering;
 use std::rc::Rc;
 
@@ -225,6 +225,10 @@ impl Machine {
                         }
                     }
                 }),
+                Instr::ItemOrFail {} => binary!(|a, b| {
+                    self.read(&b)?;
+                    or_failure(flow::item(&a, &b), frame.at)
+                }),
 
                 Instr::Concat { parts } => {
                     let start = many!(parts);
@@ -326,6 +330,16 @@ impl Machine {
                         self.without(fields, dropped)?;
                     }
                 }
+                Instr::Argv {} => unary!(|a| {
+                    self.read(&a)?;
+                    or_failure(flow::argv(a), frame.at)
+                }),
+                Instr::BranchReport {} => {
+                    let branches = pop!();
+                    let bytes = self.read(&branches)?;
+                    self.produce(bytes.saturating_mul(2))?;
+                    push!(flow::report(&branches));
+                }
 
                 Instr::EqNumbersFirst {} => compare!(|a, b| policy::eq_numbers_first(&a, &b)),
                 Instr::NeNumbersFirst {} => compare!(|a, b| !policy::eq_numbers_first(&a, &b)),
@@ -369,6 +383,12 @@ impl Machine {
                 }
                 Instr::Not {} => push!(Value::Bool(!is_true(&pop!()))),
                 Instr::IsNull {} => push!(Value::Bool(matches!(pop!(), Value::Null))),
+                Instr::Fit { wanted } => unary!(|a| {
+                    let wanted = self.constant(plan, wanted)?;
+                    let bytes = self.read(&a)?;
+                    self.produce(bytes)?;
+                    or_failure(flow::fit(a, &wanted), frame.at)
+                }),
 
                 Instr::Add {} => arithmetic!(|a, b| fits(a.checked_add(b))),
                 Instr::Sub {} => arithmetic!(|a, b| fits(a.checked_sub(b))),
@@ -391,6 +411,10 @@ impl Machine {
                     task.stack.truncate(start);
                     push!(or_failure(called, frame.at));
                 }
+                Instr::Pad { width } => unary!(|a| match integer(&a) {
+                    Some(int) => Value::text(flow::pad(int, width.into())),
+                    None => or_failure(Err(no_number(&a)), frame.at),
+                }),
 
                 Instr::Jump { to } => at = to,
                 Instr::JumpIf { to } => {
@@ -522,6 +546,14 @@ impl Machine {
                     } else {
                         Value::Null
                     });
+                }
+                Instr::Raise {} => {
+                    let value = pop!();
+                    push!(flow::raise(value, frame.at));
+                }
+                Instr::Refuse {} => {
+                    let value = pop!();
+                    push!(flow::refuse(value));
                 }
 
                 Instr::Tasks {} => {
