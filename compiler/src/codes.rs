@@ -121,7 +121,7 @@ codes! {
     SCHEMA_AS_VALUE "RRC0313" "schema-as-value" Warning "a declaration stands where a value is expected";
     NOT_A_NUMBER "RRC0314" "not-a-number" Error "a number is wanted and the value is none";
     BAD_PLACEHOLDER "RRC0315" "bad-placeholder" Error "a placeholder that means nothing";
-    LITERAL_JSON "RRC0316" "literal-json" Error "JSON in a command is read as a placeholder";
+    LITERAL_JSON "RRC0316" "literal-json" Error "a JSON object in a command is read as a placeholder";
     SPLIT_PLACEHOLDER "RRC0317" "split-placeholder" Error "a blank cuts a placeholder into two words";
     OPEN_QUOTE "RRC0318" "open-quote" Error "a quote that nothing closes";
     UNKNOWN_TYPE "RRC0319" "unknown-type" Error "a type that does not exist";

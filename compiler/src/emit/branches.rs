@@ -223,6 +223,8 @@ impl Emitter<'_> {
         w.push(Instr::Load { local: one });
         w.push(Instr::Int { value: 0 });
         w.push(Instr::Put { name: exit_code });
+        // All together they did not fail.
+        self.without(w, "failed");
         w.push(Instr::Store { local: pipe });
         for local in [all, one, first] {
             w.free(local);

@@ -10,6 +10,7 @@ mod builder;
 mod expr;
 mod flow;
 mod loops;
+mod rehearse;
 mod step;
 mod terms;
 

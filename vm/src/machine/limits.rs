@@ -37,6 +37,16 @@ impl Machine {
         self.charge(bytes >> 6)
     }
 
+    /// Count bytes that are made once however often they are used. They cost no fuel: a machine
+    /// that is started again has them already, and must make the same run.
+    pub(super) fn hold(&mut self, bytes: u64) -> Result<(), FaultKind> {
+        if bytes > self.limits.memory {
+            return Err(FaultKind::OutOfMemory);
+        }
+        self.produced = self.produced.saturating_add(bytes);
+        Ok(())
+    }
+
     /// Charge for reading all of a value; its bytes when written out.
     #[inline]
     pub(super) fn read(&mut self, value: &Value) -> Result<u64, FaultKind> {

@@ -39,11 +39,19 @@ const MOST_OUTPUT: u64 = 256 << 20;
 pub fn is_template(root: Node<'_>) -> bool {
     let one_of = |names: &[&str]| names.iter().any(|name| root.get(name).is_some());
     match root.kind {
-        Kind::Map(_) => one_of(&["template", "pipe", "recover"]) && !one_of(&["atip", "steps"]),
+        Kind::Map(_) => {
+            let recipe = one_of(&["atip", "steps", "stages", "context", "extends"]);
+            !recipe && (one_of(&node::FIELDS) || one_of(&["pipe", "command"]))
+        }
         Kind::List(_) => true,
         Kind::Scalar(_) => is_text(root, Schema::Json),
         Kind::Broken => false,
     }
+}
+
+/// Whether a field is one that a template has, or that is known to stand beside one.
+pub fn knows_field(name: &str) -> bool {
+    node::is_known(name)
 }
 
 /// The unit of a template; none if it cannot mean anything, which has been said, or if it is made

@@ -33,6 +33,10 @@ const RECIPE_LAYER: [&str; 14] = [
     "version",
 ];
 
+pub fn is_known(name: &str) -> bool {
+    FIELDS.contains(&name) || LATER.contains(&name) || RECIPE_LAYER.contains(&name)
+}
+
 /// Whether a file has fields that only a host of recipes reads.
 pub fn has_recipe_fields(root: Node<'_>) -> bool {
     [
