@@ -37,14 +37,14 @@ impl Machine {
         self.charge(bytes >> 6)
     }
 
-    /// Count bytes that are made once however often they are used. They cost no fuel: a machine
-    /// that is started again has them already, and must make the same run.
-    pub(super) fn hold(&mut self, bytes: u64) -> Result<(), FaultKind> {
-        if bytes > self.limits.memory {
-            return Err(FaultKind::OutOfMemory);
+    /// Bytes that are made once however often they are used, and are no more than the plan itself
+    /// has. They are not charged for: a machine that is started again has them already, and must
+    /// make the same run. What a run holds of them is counted with all else that it holds.
+    pub(super) fn hold(&self, bytes: u64) -> Result<(), FaultKind> {
+        match bytes > self.limits.memory {
+            true => Err(FaultKind::OutOfMemory),
+            false => Ok(()),
         }
-        self.produced = self.produced.saturating_add(bytes);
-        Ok(())
     }
 
     /// Charge for reading all of a value; its bytes when written out.
@@ -100,11 +100,6 @@ impl Machine {
                 }
             }
         }
-        census.values(self.constants.iter().flatten());
-        self.texts
-            .iter()
-            .flatten()
-            .for_each(|text| census.text(text));
         census.bytes += self.cancelled.len() as u64 * 16;
         let limit = self.limits.memory;
         if census.bytes > limit {
