@@ -68,7 +68,7 @@ pub fn check(
 ) -> Checked {
     let mut report = Report::default();
     let mut loaded = load::load(world, main, options, sources, &mut report);
-    resolve::resolve(&loaded.program, &mut report);
+    let links = resolve::resolve(&loaded.program, &mut report);
     bounds::bounds(&loaded.program, &mut report);
     // A file that is read in the wrong dialect means something else than what it seems to mean.
     let confused = report
@@ -77,7 +77,7 @@ pub fn check(
         .any(|finding| finding.code == &codes::DIALECT_CONFLICT);
     if !confused {
         let facts = infer::infer(&loaded.program, options.given);
-        lint::lint(&loaded.program, &facts, &mut report);
+        lint::lint(&loaded.program, &links, &facts, &mut report);
     }
     report.settle();
     let judged = loaded.program.units.first().map(|unit| unit.source);

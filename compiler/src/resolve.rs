@@ -17,7 +17,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// Names that are set while a loop runs its body.
 const LOOP_NAMES: [&str; 2] = ["_loop_index", "_loop_iteration"];
 
-pub fn resolve(program: &Program, report: &mut Report) {
+/// What units know of each other is found on the way.
+pub fn resolve<'a>(program: &'a Program, report: &mut Report) -> Links<'a> {
     let (sure, known) = (!report.has_errors(), report.findings.len());
     let links = Links::new(program);
     for (number, unit) in program.units.iter().enumerate() {
@@ -34,6 +35,7 @@ pub fn resolve(program: &Program, report: &mut Report) {
             _ => {}
         }
     }
+    links
 }
 
 /// What one call gives a recipe, another must give as well. A name that no call gives is said

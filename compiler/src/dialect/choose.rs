@@ -73,6 +73,23 @@ struct Sign {
     strong: bool,
 }
 
+/// The first sign of each kind; the others say nothing new.
+#[derive(Default)]
+struct Signs(Vec<Sign>);
+
+impl Signs {
+    fn has(&self, dialect: &Dialect, strong: bool) -> bool {
+        let same = |sign: &Sign| sign.dialect.name == dialect.name && sign.strong == strong;
+        self.0.iter().any(same)
+    }
+
+    fn add(&mut self, sign: Sign) {
+        if !self.has(sign.dialect, sign.strong) {
+            self.0.push(sign);
+        }
+    }
+}
+
 /// What is said about a file from outside of it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pins {
@@ -106,8 +123,9 @@ pub fn choose(
             reason: Reason::Configured,
         };
     }
-    let mut signs = Vec::new();
+    let mut signs = Signs::default();
     collect(root, &mut signs);
+    let Signs(mut signs) = signs;
     if signs.iter().any(|sign| sign.strong) {
         signs.retain(|sign| sign.strong);
     }
@@ -204,7 +222,7 @@ fn comment(source: SourceId, text: &str, report: &mut Report) -> Option<Choice> 
     None
 }
 
-fn collect(root: Node<'_>, signs: &mut Vec<Sign>) {
+fn collect(root: Node<'_>, signs: &mut Signs) {
     for entry in root.map().unwrap_or_default() {
         field(entry, AMPLIFIER_FIELDS, AMPLIHACK_FIELDS, signs);
     }
@@ -233,11 +251,13 @@ fn field(
     entry: &Entry<'_>,
     amplifier: &[&'static str],
     amplihack: &[&'static str],
-    signs: &mut Vec<Sign>,
+    signs: &mut Signs,
 ) {
     for (names, dialect) in [(amplifier, &AMPLIFIER), (amplihack, &AMPLIHACK)] {
-        if let Some(what) = names.iter().find(|name| entry.is(name)) {
-            signs.push(Sign {
+        if !signs.has(dialect, false)
+            && let Some(what) = names.iter().find(|name| entry.is(name))
+        {
+            signs.add(Sign {
                 dialect,
                 span: entry.key.span,
                 what,
@@ -247,7 +267,7 @@ fn field(
     }
 }
 
-fn collect_step(step: Node<'_>, signs: &mut Vec<Sign>) {
+fn collect_step(step: Node<'_>, signs: &mut Signs) {
     for entry in step.map().unwrap_or_default() {
         field(entry, AMPLIFIER_STEP_FIELDS, AMPLIHACK_STEP_FIELDS, signs);
         if entry
@@ -255,7 +275,7 @@ fn collect_step(step: Node<'_>, signs: &mut Vec<Sign>) {
             .is_some_and(|name| name.starts_with("provider"))
         {
             let what = "provider";
-            signs.push(Sign {
+            signs.add(Sign {
                 dialect: &AMPLIFIER,
                 span: entry.key.span,
                 what,
@@ -268,13 +288,14 @@ fn collect_step(step: Node<'_>, signs: &mut Vec<Sign>) {
             condition(text, signs);
         }
         if entry.is("command")
+            && !signs.has(&AMPLIHACK, false)
             && let Some(text) = entry.value.text()
         {
             let names = ["RECIPE_VAR_", "AMPLIHACK_"];
             if let Some(at) = names.iter().find_map(|name| text.text().find(name)) {
                 let span = text.span(at..at + 10);
                 let what = "a variable of its environment";
-                signs.push(Sign {
+                signs.add(Sign {
                     dialect: &AMPLIHACK,
                     span,
                     what,
@@ -283,7 +304,7 @@ fn collect_step(step: Node<'_>, signs: &mut Vec<Sign>) {
             }
             if step.get("type").is_none() {
                 let what = "`command` without `type`";
-                signs.push(Sign {
+                signs.add(Sign {
                     dialect: &AMPLIHACK,
                     span: entry.key.span,
                     what,
@@ -298,17 +319,20 @@ fn collect_step(step: Node<'_>, signs: &mut Vec<Sign>) {
 }
 
 /// `{{x}} == 'a'` is one dialect's way, `x == 'a'` the other's.
-fn condition(written: Text<'_>, signs: &mut Vec<Sign>) {
+fn condition(written: Text<'_>, signs: &mut Signs) {
     let text = written.text();
     if let Some(at) = text.find("{{") {
         let what = "`{{` in a condition";
         let end = text[at..].find("}}").map_or(at + 2, |end| at + end + 2);
-        signs.push(Sign {
+        signs.add(Sign {
             dialect: &AMPLIFIER,
             span: written.span(at..end),
             what,
             strong: true,
         });
+        return;
+    }
+    if signs.has(&AMPLIHACK, true) {
         return;
     }
     // Without a hole, a name is all that a condition could depend on.
@@ -322,7 +346,7 @@ fn condition(written: Text<'_>, signs: &mut Vec<Sign>) {
         }
     });
     if let Some(range) = name {
-        signs.push(Sign {
+        signs.add(Sign {
             dialect: &AMPLIHACK,
             span: written.span(range),
             what: "a bare name in a condition",

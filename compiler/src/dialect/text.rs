@@ -384,25 +384,21 @@ impl Lower<'_> {
                 }),
             }
         }
-        let part = |piece: &shell::Piece| match piece {
-            shell::Piece::Text(text) => Some(ScriptPart::Source(text.clone())),
-            shell::Piece::Paste(hole) => Some(ScriptPart::Paste(values[*hole].clone())),
-            shell::Piece::Words(hole) => Some(ScriptPart::Words(values[*hole].clone())),
-            shell::Piece::Delimiter(_) => None,
-        };
-        for piece in &compiled.pieces {
-            script.parts.push(match piece {
-                shell::Piece::Delimiter(number) => {
-                    let heredoc = &compiled.heredocs[*number];
-                    let body = compiled.pieces[heredoc.body.clone()]
-                        .iter()
-                        .filter_map(part);
-                    ScriptPart::Delimiter {
-                        base: heredoc.delimiter.clone(),
-                        body: body.collect(),
-                    }
+        let marks: Vec<ScriptPart> = compiled
+            .heredocs
+            .into_iter()
+            .map(|heredoc| {
+                let body = compiled.pieces[heredoc.body].iter().cloned();
+                ScriptPart::Delimiter {
+                    base: heredoc.delimiter,
+                    body: body.filter_map(|piece| part(piece, &values)).collect(),
                 }
-                other => part(other).expect("everything but a delimiter is a part"),
+            })
+            .collect();
+        for piece in compiled.pieces {
+            script.parts.extend(match piece {
+                shell::Piece::Delimiter(number) => marks.get(number).cloned(),
+                other => part(other, &values),
             });
         }
         script
@@ -445,6 +441,16 @@ impl Lower<'_> {
     }
 }
 
+/// What a piece of shell text is in a script; not the end mark of a heredoc, which has pieces itself.
+fn part(piece: shell::Piece, values: &[Expr]) -> Option<ScriptPart> {
+    match piece {
+        shell::Piece::Text(text) => Some(ScriptPart::Source(text)),
+        shell::Piece::Paste(hole) => Some(ScriptPart::Paste(values[hole].clone())),
+        shell::Piece::Words(hole) => Some(ScriptPart::Words(values[hole].clone())),
+        shell::Piece::Delimiter(_) => None,
+    }
+}
+
 /// An edit of decoded text as an edit of the file, where the two are the same bytes.
 fn replace(written: Written<'_>, range: Range<usize>, text: String) -> Option<Edit> {
     // In a quoted scalar the new text would have to be quoted as well.
@@ -466,11 +472,11 @@ struct Plain {
 impl Plain {
     fn of(written: &str, pieces: Vec<Piece>) -> (Plain, Vec<Hole>) {
         let mut plain = Plain {
-            text: String::new(),
-            holes: Vec::new(),
-            runs: Vec::new(),
+            text: String::with_capacity(written.len()),
+            holes: Vec::with_capacity(pieces.len()),
+            runs: Vec::with_capacity(pieces.len()),
         };
-        let mut holes = Vec::new();
+        let mut holes = Vec::with_capacity(pieces.len());
         for piece in pieces {
             let range = match &piece {
                 Piece::Literal(range) => range.clone(),
@@ -510,16 +516,17 @@ impl Plain {
 
 /// The names that a script reads its values by: each path has one, no two have the same.
 #[derive(Default)]
-struct Names {
-    taken: Vec<(String, String)>,
+struct Names<'h> {
+    /// A hole, and the name it has been given.
+    taken: Vec<(&'h Hole, String)>,
 }
 
-impl Names {
-    fn name(&mut self, hole: &Hole) -> String {
+impl<'h> Names<'h> {
+    fn name(&mut self, hole: &'h Hole) -> String {
         let path = &hole.path;
-        let json = matches!(hole.filter, Some((Filter::Json, _)));
-        let written = format!("{path}{}", if json { "|json" } else { "" });
-        if let Some((_, name)) = self.taken.iter().find(|(path, _)| *path == written) {
+        let is_json = |hole: &Hole| matches!(hole.filter, Some((Filter::Json, _)));
+        let same = |other: &Hole| other.path.is_same(path) && is_json(other) == is_json(hole);
+        if let Some((_, name)) = self.taken.iter().find(|(other, _)| same(other)) {
             return name.clone();
         }
         let mut base = String::from("RECIPE_VAR_");
@@ -535,13 +542,16 @@ impl Names {
                 SegmentKind::Index(at) => base.push_str(&at.to_string().replace('-', "_")),
             }
         }
-        let mut name = base.clone();
+        let is_taken = |name: &str| self.taken.iter().any(|(_, taken)| taken == name);
+        let mut name = base;
+        let length = name.len();
         let mut number = 2;
-        while self.taken.iter().any(|(_, taken)| *taken == name) {
-            name = format!("{base}_{number}");
+        while is_taken(&name) {
+            name.truncate(length);
+            name.push_str(&format!("_{number}"));
             number += 1;
         }
-        self.taken.push((written, name.clone()));
+        self.taken.push((hole, name.clone()));
         name
     }
 }

@@ -70,8 +70,8 @@ pub struct Fields<'a> {
     shape: &'static Shape,
     node: Node<'a>,
     schema: Schema,
-    /// One per field of the shape.
-    found: Vec<Option<Entry<'a>>>,
+    /// The fields that are there, by their places in the shape: far fewer than it has.
+    found: Vec<(usize, Entry<'a>)>,
 }
 
 impl<'a> Fields<'a> {
@@ -87,12 +87,13 @@ impl<'a> Fields<'a> {
             shape,
             node,
             schema,
-            found: vec![None; shape.fields.len()],
+            found: Vec::new(),
         };
         let Kind::Map(entries) = node.kind else {
             wrong_type(&article(shape.what), "a map", node, schema, report);
             return fields;
         };
+        fields.found.reserve(entries.len());
         for entry in entries {
             fields.place(*entry, report);
         }
@@ -115,9 +116,9 @@ impl<'a> Fields<'a> {
             }
             return;
         };
-        match self.found[index] {
-            None => self.found[index] = Some(entry),
-            Some(first) => report.add(
+        match self.found.iter().find(|(known, _)| *known == index) {
+            None => self.found.push((index, entry)),
+            Some((_, first)) => report.add(
                 Diagnostic::new(
                     &codes::EXCLUSIVE_FIELDS,
                     name_span(entry.key),
@@ -212,10 +213,14 @@ impl<'a> Fields<'a> {
     }
 
     fn slot(&self, name: &str) -> Option<(&'static Field, Entry<'a>)> {
-        let index = self.shape.index(name);
-        debug_assert!(index.is_some(), "a shape names every field it is asked for");
-        let index = index?;
-        Some((&self.shape.fields[index], self.found[index]?))
+        debug_assert!(
+            self.shape.fields.iter().any(|field| field.name == name),
+            "a shape names every field it is asked for"
+        );
+        self.found.iter().find_map(|(index, entry)| {
+            let field = &self.shape.fields[*index];
+            (field.name == name).then_some((field, *entry))
+        })
     }
 
     /// Key and value as written, even if the value is null or unreadable.
@@ -225,13 +230,7 @@ impl<'a> Fields<'a> {
 
     /// The value, if one is given: null is absent, and so is what could not be read.
     pub fn node(&self, name: &str) -> Option<Node<'a>> {
-        let value = self.entry(name)?.value;
-        let null = match value.kind {
-            Kind::Broken => true,
-            Kind::Scalar(scalar) => resolve(scalar, self.schema) == Plain::Null,
-            _ => false,
-        };
-        (!null).then_some(value)
+        self.present(name).map(|(_, node)| node)
     }
 
     pub fn has(&self, name: &str) -> bool {
@@ -299,8 +298,13 @@ impl<'a> Fields<'a> {
     }
 
     fn present(&self, name: &str) -> Option<(&'static Field, Node<'a>)> {
-        let node = self.node(name)?;
-        Some((self.slot(name)?.0, node))
+        let (field, Entry { value, .. }) = self.slot(name)?;
+        let null = match value.kind {
+            Kind::Broken => true,
+            Kind::Scalar(scalar) => resolve(scalar, self.schema) == Plain::Null,
+            _ => false,
+        };
+        (!null).then_some((field, value))
     }
 
     /// A scalar as text; numbers and booleans as they are written.

@@ -4,6 +4,7 @@
 //! it or not. Every node keeps the byte range it was read from, parentheses around it included.
 
 use super::holes::Path;
+use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -196,7 +197,7 @@ impl Expr {
         }
     }
 
-    pub fn children_mut(&mut self) -> Vec<&mut Expr> {
+    pub fn children_mut(&mut self) -> SmallVec<[&mut Expr; 2]> {
         match &mut self.kind {
             ExprKind::Text(_)
             | ExprKind::Word(_)
@@ -205,7 +206,7 @@ impl Expr {
             | ExprKind::Bool(_)
             | ExprKind::Null
             | ExprKind::Name(_)
-            | ExprKind::Hole(_) => Vec::new(),
+            | ExprKind::Hole(_) => SmallVec::new(),
             ExprKind::List(items) | ExprKind::And(items) | ExprKind::Or(items) => {
                 items.iter_mut().collect()
             }
@@ -216,10 +217,10 @@ impl Expr {
             ExprKind::Unknown { receiver, args, .. } => {
                 receiver.as_deref_mut().into_iter().chain(args).collect()
             }
-            ExprKind::Field { of, .. } => vec![of],
-            ExprKind::Index { of, index } => vec![of, index],
-            ExprKind::Not(of) => vec![of],
-            ExprKind::Compare { left, right, .. } => vec![left, right],
+            ExprKind::Field { of, .. } => smallvec![&mut **of],
+            ExprKind::Index { of, index } => smallvec![&mut **of, &mut **index],
+            ExprKind::Not(of) => smallvec![&mut **of],
+            ExprKind::Compare { left, right, .. } => smallvec![&mut **left, &mut **right],
         }
     }
 

@@ -96,6 +96,13 @@ impl Path {
         }
     }
 
+    /// Whether it leads to the same value, wherever it is written.
+    pub fn is_same(&self, other: &Path) -> bool {
+        let (one, other) = (self.segments.iter(), other.segments.iter());
+        one.map(|segment| &segment.kind)
+            .eq(other.map(|segment| &segment.kind))
+    }
+
     /// Moves a path that was read elsewhere to where it stands.
     pub(super) fn shift(&mut self, by: usize) {
         self.range = self.range.start + by..self.range.end + by;
@@ -123,8 +130,7 @@ pub fn scan(text: &str) -> Holes {
     let mut holes = Holes::default();
     let mut start = 0;
     let mut at = 0;
-    while let Some(found) = text[at..].find("{{") {
-        let first = at + found;
+    while let Some(first) = braces(text, at) {
         if escaped(text, first) {
             holes.literal(start..first - 1);
             start = first;
@@ -149,6 +155,17 @@ pub fn scan(text: &str) -> Holes {
     }
     holes.literal(start..text.len());
     holes
+}
+
+/// The next two braces from here on.
+fn braces(text: &str, mut at: usize) -> Option<usize> {
+    loop {
+        at += text[at..].find('{')?;
+        if text[at..].starts_with("{{") {
+            return Some(at);
+        }
+        at += 1;
+    }
 }
 
 /// The hole that is the whole text but for blanks around it.

@@ -8,6 +8,7 @@ use rrc_vm::builtin;
 use rrc_vm::isa::Builtin;
 use rrc_vm::policy;
 use rrc_vm::value::Value;
+use smallvec::{SmallVec, smallvec};
 use std::rc::Rc;
 
 /// Names that are set while a loop runs its body.
@@ -71,7 +72,7 @@ impl<'s, 'a> Scope<'s, 'a> {
     /// The type of an expression. `visit` sees it and all below it, innermost first, each with
     /// the types of what stands directly below.
     pub fn typed(&self, expr: &'a Expr, visit: &mut dyn FnMut(&'a Expr, &[Type])) -> Type {
-        let mut parts: Vec<Type> = Vec::new();
+        let mut parts: SmallVec<[Type; 2]> = SmallVec::new();
         for part in below(expr) {
             parts.push(self.typed(part, visit));
         }
@@ -142,19 +143,19 @@ fn read(kind: Type, missing: Missing) -> Type {
 }
 
 /// What stands directly below an expression, in the order of the text.
-fn below(expr: &Expr) -> Vec<&Expr> {
+fn below(expr: &Expr) -> SmallVec<[&Expr; 2]> {
     match &expr.kind {
-        ExprKind::Literal(_) | ExprKind::Var { .. } => Vec::new(),
+        ExprKind::Literal(_) | ExprKind::Var { .. } => SmallVec::new(),
         ExprKind::Field { of, .. }
         | ExprKind::Not { of, .. }
         | ExprKind::Truth { of, .. }
-        | ExprKind::Times { of, .. } => vec![of],
-        ExprKind::Index { of, at, .. } => vec![of, at],
+        | ExprKind::Times { of, .. } => smallvec![&**of],
+        ExprKind::Index { of, at, .. } => smallvec![&**of, &**at],
         ExprKind::List(items) | ExprKind::Call { args: items, .. } => items.iter().collect(),
         ExprKind::Map(fields) => fields.iter().map(|(_, field)| field).collect(),
         ExprKind::Compare { left, right, .. }
         | ExprKind::And { left, right, .. }
-        | ExprKind::Or { left, right, .. } => vec![left, right],
+        | ExprKind::Or { left, right, .. } => smallvec![&**left, &**right],
         ExprKind::Text(text) => text
             .parts
             .iter()

@@ -18,6 +18,7 @@ use crate::ir::{
     Action, Bind, Call, Each, Input, Literal, Node, OnFailure, Program, Read, Step, Store, While,
 };
 use crate::source::Span;
+use output::Printed;
 use rrc_vm::text;
 use rrc_vm::value::Map;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -55,6 +56,7 @@ pub fn infer<'a>(program: &'a Program, given: Option<&Map>) -> Facts<'a> {
         changed: false,
         pairs: FxHashSet::default(),
         shapes: Vec::new(),
+        printed: FxHashMap::default(),
         give_up: false,
     };
     work.inputs(given);
@@ -126,6 +128,8 @@ struct Work<'a> {
     pairs: FxHashSet<(usize, usize)>,
     /// What each unit gives back, in this round.
     shapes: Vec<Option<Rc<Shape>>>,
+    /// What scripts print, by where they stand; it is the same in every round.
+    printed: FxHashMap<Span, Printed>,
     give_up: bool,
 }
 
@@ -278,10 +282,11 @@ impl<'a> Work<'a> {
     ) -> Type {
         match action {
             Action::Exec(exec) => {
-                let printed = output::printed(&exec.script);
+                let known = self.printed.entry(exec.script.span);
+                let printed = known.or_insert_with(|| output::printed(&exec.script));
                 // A script that fails on the way has printed something else, or nothing.
                 let fails = matches!(step.on_failure, OnFailure::Continue { .. });
-                of_output(step.store, (!fails).then_some(printed))
+                of_output(step.store, (!fails).then_some(&*printed))
             }
             Action::Agent(_) | Action::Flow(_) => of_output(step.store, None),
             Action::Call(call) => self.call(unit, call, locals),
@@ -369,23 +374,24 @@ fn element(list: &Type) -> Type {
 }
 
 /// What becomes of output that is stored.
-fn of_output(store: Store, printed: Option<output::Printed>) -> Type {
-    let printed = printed.unwrap_or_default();
+fn of_output(store: Store, printed: Option<&Printed>) -> Type {
+    let text = printed.and_then(|printed| printed.text.as_deref());
+    let json = printed.and_then(|printed| printed.json.as_deref());
     match store {
         Store::AsIs => Type::unknown(),
-        Store::Exact => match printed.text {
-            Some(text) => Type::exactly(&text),
-            None if printed.lines => Type::of(Kind::Text(Words::Lines)),
+        Store::Exact => match text {
+            Some(text) => Type::exactly(text),
+            None if printed.is_some_and(|printed| printed.lines) => {
+                Type::of(Kind::Text(Words::Lines))
+            }
             None => Type::text(),
         },
         // Only the run shows what was printed: what follows from it is no certainty.
-        Store::JsonOrText => printed
-            .json
-            .map_or_else(Type::unknown, |json| of_value(&text::json_or_text(&json)))
+        Store::JsonOrText => json
+            .map_or_else(Type::unknown, |json| of_value(&text::json_or_text(json)))
             .assumed(),
-        Store::Json { .. } | Store::JsonOrDegrade => printed
-            .json
-            .and_then(|json| text::parse_json(&json))
+        Store::Json { .. } | Store::JsonOrDegrade => json
+            .and_then(text::parse_json)
             .map_or_else(Type::unknown, |value| of_value(&value))
             .assumed(),
     }

@@ -19,34 +19,26 @@ pub struct Printed {
 const LONGEST: usize = 64 * 1024;
 
 pub fn printed(script: &Script) -> Printed {
-    let mut source = String::new();
-    let mut whole = true;
-    for part in &script.parts {
-        match part {
-            ScriptPart::Source(text) => source.push_str(text),
-            ScriptPart::Paste(_) | ScriptPart::Words(_) | ScriptPart::Delimiter { .. } => {
-                whole = false;
-            }
-        }
-    }
-    if !whole || source.len() > LONGEST {
-        return Printed::default();
-    }
-    let lines = prints_lines(&source);
+    let source = match script.parts.as_slice() {
+        [] => "",
+        [ScriptPart::Source(text)] if text.len() <= LONGEST => text,
+        _ => return Printed::default(),
+    };
+    let lines = prints_lines(source);
     if !script.vars.is_empty() {
         return Printed {
             lines,
             ..Printed::default()
         };
     }
-    if let Some(body) = quoted_heredoc(&source) {
+    if let Some(body) = quoted_heredoc(source) {
         return Printed {
             json: Some(body.to_string()),
             text: Some(body.to_string()),
             lines: true,
         };
     }
-    let (text, json) = commands(&source).map_or((None, None), |commands| outputs(&commands));
+    let (text, json) = commands(source).map_or((None, None), |commands| outputs(&commands));
     Printed { text, json, lines }
 }
 
@@ -217,12 +209,9 @@ fn prints_lines(source: &str) -> bool {
     let mut prints = false;
     for piece in source.split(['\n', ';', '|', '&']) {
         let mut piece = piece.trim();
-        while let Some(rest) = BEFORE.iter().find_map(|word| {
-            piece
-                .strip_prefix(word)
-                .filter(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace))
-        }) {
-            piece = rest.trim_start();
+        let first = |piece: &str| piece.find(char::is_whitespace).unwrap_or(piece.len());
+        while !piece.is_empty() && BEFORE.contains(&&piece[..first(piece)]) {
+            piece = piece[first(piece)..].trim_start();
         }
         if piece.is_empty() || piece.starts_with('#') || is_assignment(piece) {
             continue;
@@ -241,7 +230,8 @@ fn prints_lines(source: &str) -> bool {
             prints = true;
         } else if LINES.contains(&name) {
             let raw = ["-z", "--format", "-printf", "--null", "-0"];
-            if raw.iter().any(|option| arguments.contains(option)) {
+            let is_raw = |word: &str| raw.iter().any(|option| word.starts_with(option));
+            if arguments.split_ascii_whitespace().any(is_raw) {
                 return false;
             }
             prints = true;

@@ -7,6 +7,7 @@
 use crate::ir::{Equality, Literal};
 use rrc_vm::policy;
 use rrc_vm::value::Value;
+use smallvec::{SmallVec, smallvec};
 use std::rc::Rc;
 
 /// More texts than this are just text.
@@ -21,7 +22,7 @@ const MOST_FIELDS: usize = 512;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Type {
     /// None: anything. Empty: nothing has been found out yet.
-    kinds: Option<Vec<Kind>>,
+    kinds: Option<SmallVec<[Kind; 1]>>,
     /// It holds for what the file says, a default or a command that prints a constant; whoever
     /// runs it may give another value, and only the run shows what was printed.
     pub assumed: bool,
@@ -134,14 +135,14 @@ impl Type {
 
     pub fn nothing() -> Type {
         Type {
-            kinds: Some(Vec::new()),
+            kinds: Some(SmallVec::new()),
             assumed: false,
         }
     }
 
     pub fn of(kind: Kind) -> Type {
         Type {
-            kinds: Some(vec![kind]),
+            kinds: Some(smallvec![kind]),
             assumed: false,
         }
     }
@@ -217,7 +218,7 @@ impl Type {
 
     pub fn widened(&self) -> Type {
         let kinds = self.kinds.as_ref().map(|kinds| {
-            let mut all: Vec<Kind> = Vec::new();
+            let mut all: SmallVec<[Kind; 1]> = SmallVec::new();
             for kind in kinds {
                 let kind = kind.widened();
                 if !all.contains(&kind) {
@@ -271,7 +272,7 @@ impl Type {
     }
 }
 
-fn add(own: &mut Vec<Kind>, kind: &Kind, depth: usize) {
+fn add(own: &mut SmallVec<[Kind; 1]>, kind: &Kind, depth: usize) {
     if own.contains(kind) {
         return;
     }

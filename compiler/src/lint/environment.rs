@@ -1,10 +1,10 @@
 //! Shell variables that a script expects to find, and does not.
 
-use super::flow::{What, spelt, stands_for, trace};
+use super::Survey;
+use super::flow::{Event, Flow, What, spelt, stands_for};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Fix, Report, nearest};
-use crate::ir::{Action, Exports, Mention, Node, Program, Script, Step, Unit};
-use crate::resolve::Links;
+use crate::ir::{Action, Exports, Mention, Node, Script, Step, Unit};
 use crate::shell::Mentioned;
 use rustc_hash::FxHashSet;
 
@@ -27,14 +27,12 @@ fn is_provided(mention: &Mention, script: &Script, step: &Step) -> bool {
 }
 
 /// A script that is given nothing but its holes expands a name that only an export could set.
-pub fn not_exported(program: &Program, report: &mut Report) {
-    for unit in program
-        .units
-        .iter()
-        .filter(|unit| unit.exports == Exports::Nothing)
-    {
-        let known = names(unit);
-        for event in trace(unit) {
+pub fn not_exported(survey: &Survey<'_>, report: &mut Report) {
+    for (unit, flow) in survey.units() {
+        if unit.exports != Exports::Nothing {
+            continue;
+        }
+        for event in &flow.events {
             let What::Mention { mention, script } = event.what else {
                 continue;
             };
@@ -49,6 +47,7 @@ pub fn not_exported(program: &Program, report: &mut Report) {
                 mention.name
             );
             let finding = Diagnostic::new(&codes::NOT_EXPORTED, mention.span, message);
+            let known = names(unit, flow);
             report.add(match known.iter().find(|name| **name == rest) {
                 Some(name) => finding
                     .help(format!(
@@ -65,13 +64,13 @@ pub fn not_exported(program: &Program, report: &mut Report) {
     }
 }
 
-fn names(unit: &Unit) -> Vec<&str> {
+fn names<'a>(unit: &'a Unit, flow: &Flow<'a>) -> Vec<&'a str> {
     let mut names: Vec<&str> = unit
         .inputs
         .iter()
         .map(|input| input.name.as_str())
         .collect();
-    for event in trace(unit) {
+    for event in &flow.events {
         match event.what {
             What::Set { bind } | What::Item { bind } => names.push(&bind.name),
             _ => {}
@@ -83,27 +82,31 @@ fn names(unit: &Unit) -> Vec<&str> {
 }
 
 /// A script that is given every variable expands nearly the name of one.
-pub fn misspelt(program: &Program, report: &mut Report) {
-    let links = Links::new(program);
-    for (number, unit) in program.units.iter().enumerate() {
-        if unit.exports != Exports::Everything {
+pub fn misspelt(survey: &Survey<'_>, report: &mut Report) {
+    let links = survey.links;
+    for (number, (unit, flow)) in survey.units().enumerate() {
+        let expands = |event: &Event<'_>| match event.what {
+            What::Mention { mention, .. } => mention.name.starts_with(PREFIX),
+            _ => false,
+        };
+        if unit.exports != Exports::Everything || !flow.events.iter().any(expands) {
             continue;
         }
-        let mut known = names(unit);
+        let mut known = names(unit, flow);
         known.extend(&links.given[number]);
         known.extend(&links.sets[number]);
         known.extend(&unit.given);
         known.sort_unstable();
         known.dedup();
         let spellings: FxHashSet<String> = known.iter().map(|name| spelt(name)).collect();
-        for event in trace(unit) {
+        for event in &flow.events {
             let What::Mention { mention, script } = event.what else {
                 continue;
             };
             let Some(rest) = mention.name.strip_prefix(PREFIX) else {
                 continue;
             };
-            let there = stands_for(&mention.name).any(|name| spellings.contains(&name));
+            let there = stands_for(&mention.name, |name| spellings.contains(name));
             if there || mention.how == Mentioned::Word || is_provided(mention, script, event.step) {
                 continue;
             }

@@ -15,12 +15,11 @@ pub fn check(place: &Place<'_, '_>, scope: Scope<'_, '_>, report: &mut Report) {
     else {
         return;
     };
-    let what = words::quoted(of);
-    let Some(read) = words::name(expr) else {
-        return;
-    };
     let default = scope.default(of);
     if *missing == Missing::Fail && default.is_some_and(words::is_placeholder) {
+        let (what, Some(read)) = (words::quoted(of), words::name(expr)) else {
+            return;
+        };
         let message = format!("{what} is empty unless given, and then `{read}` fails");
         report.add(
             Diagnostic::new(&codes::FIELD_OF_TEXT, expr.span, message)
@@ -38,6 +37,9 @@ pub fn check(place: &Place<'_, '_>, scope: Scope<'_, '_>, report: &mut Report) {
     if !kind.is_only(holds_none) {
         return;
     }
+    let (what, Some(read)) = (words::quoted(of), words::name(expr)) else {
+        return;
+    };
     let (severity, outcome) = match missing {
         Missing::Fail if kind.assumed && default.is_none() => (Severity::Warning, "has no fields"),
         Missing::Fail => (Severity::Error, "has no fields"),

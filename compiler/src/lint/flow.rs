@@ -12,15 +12,17 @@ use crate::ir::{
 };
 use crate::source::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 use std::ops::Range;
+use std::rc::Rc;
 
 /// One thing that happens.
 #[derive(Clone, Debug)]
 pub struct Event<'a> {
     pub what: What<'a>,
     pub step: &'a Step,
-    /// Under which conditions, the outermost first.
-    pub under: Vec<Under<'a>>,
+    /// Under which conditions, the outermost first; shared with the events around it.
+    pub under: Rc<[Under<'a>]>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -67,22 +69,33 @@ pub enum Under<'a> {
 /// The events of a unit, in order, and which of them are about each name.
 pub struct Flow<'a> {
     pub events: Vec<Event<'a>>,
-    names: FxHashMap<&'a str, Vec<usize>>,
+    names: FxHashMap<&'a str, SmallVec<[usize; 4]>>,
+    /// Which of them are calls of recipes that give all their variables back.
+    pub spreads: Vec<usize>,
 }
 
 impl<'a> Flow<'a> {
     pub fn new(unit: &'a Unit) -> Flow<'a> {
         let events = trace(unit);
-        let mut names: FxHashMap<&str, Vec<usize>> = FxHashMap::default();
+        let mut names: FxHashMap<&str, SmallVec<[usize; 4]>> = FxHashMap::default();
+        let mut spreads = Vec::new();
         for (at, event) in events.iter().enumerate() {
             let name = match event.what {
                 What::Read { name, .. } => name,
                 What::Set { bind } | What::Item { bind } | What::Leave { bind } => &bind.name,
+                What::Call { call } if call.spreads => {
+                    spreads.push(at);
+                    continue;
+                }
                 What::Mention { .. } | What::Run { .. } | What::Call { .. } => continue,
             };
             names.entry(name).or_default().push(at);
         }
-        Flow { events, names }
+        Flow {
+            events,
+            names,
+            spreads,
+        }
     }
 
     /// The first thing that happens to a variable from one event on.
@@ -94,7 +107,7 @@ impl<'a> Flow<'a> {
 
     /// What happens to a variable from one event on, up to another.
     pub fn about(&self, name: &str, range: Range<usize>) -> impl Iterator<Item = &Event<'a>> {
-        let all = self.names.get(name).map_or(&[][..], Vec::as_slice);
+        let all = self.names.get(name).map_or(&[][..], SmallVec::as_slice);
         let from = all.partition_point(|at| *at < range.start);
         let to = all.partition_point(|at| *at < range.end);
         all[from..to.max(from)].iter().map(|at| &self.events[*at])
@@ -102,12 +115,12 @@ impl<'a> Flow<'a> {
 }
 
 /// The events of a unit, in order. Hooks come last: they may see what any step sets.
-pub fn trace(unit: &Unit) -> Vec<Event<'_>> {
+fn trace(unit: &Unit) -> Vec<Event<'_>> {
     let mut trace = Trace {
         unit,
         set: FxHashSet::default(),
         events: Vec::new(),
-        under: Vec::new(),
+        under: Conditions::default(),
         numbers: 0,
     };
     unit.steps.iter().for_each(|step| trace.step(step));
@@ -143,15 +156,12 @@ pub fn spelt(name: &str) -> String {
     name.chars().map(plain).collect()
 }
 
-/// What a shell variable may stand for, spelt in the same way: the value of a variable or, after
-/// two underscores, a field of it.
-pub fn stands_for(mention: &str) -> impl Iterator<Item = String> {
+/// Whether one of the things that a shell variable may stand for is as asked: the value of a
+/// variable or, after two underscores, a field of it. They are spelt in the same way.
+pub fn stands_for(mention: &str, mut ask: impl FnMut(&str) -> bool) -> bool {
     let whole = spelt(mention.strip_prefix("RECIPE_VAR_").unwrap_or(mention));
-    let ends: Vec<usize> = whole.match_indices("__").map(|(at, _)| at).collect();
-    let all = ends.into_iter().chain([whole.len()]);
-    all.map(|end| whole[..end].to_string())
-        .collect::<Vec<String>>()
-        .into_iter()
+    let mut fields = whole.match_indices("__").map(|(end, _)| end);
+    fields.any(|end| ask(&whole[..end])) || ask(&whole)
 }
 
 /// What is known to hold when all of these do.
@@ -183,8 +193,40 @@ struct Trace<'a> {
     /// What steps have set so far.
     set: FxHashSet<&'a str>,
     events: Vec<Event<'a>>,
-    under: Vec<Under<'a>>,
+    under: Conditions<'a>,
     numbers: usize,
+}
+
+/// The conditions at one point, and a copy for the events there, made when the first of them comes.
+#[derive(Default)]
+struct Conditions<'a> {
+    stack: Vec<Under<'a>>,
+    copy: Option<Rc<[Under<'a>]>>,
+}
+
+impl<'a> Conditions<'a> {
+    fn len(&self) -> usize {
+        self.stack.len()
+    }
+
+    fn push(&mut self, under: Under<'a>) {
+        self.stack.push(under);
+        self.copy = None;
+    }
+
+    fn truncate(&mut self, len: usize) {
+        if len < self.stack.len() {
+            self.stack.truncate(len);
+            self.copy = None;
+        }
+    }
+
+    fn shared(&mut self) -> Rc<[Under<'a>]> {
+        let copy = self
+            .copy
+            .get_or_insert_with(|| self.stack.as_slice().into());
+        Rc::clone(copy)
+    }
 }
 
 impl<'a> Trace<'a> {
@@ -192,7 +234,7 @@ impl<'a> Trace<'a> {
         if let What::Set { bind } = what {
             self.set.insert(&bind.name);
         }
-        let under = self.under.clone();
+        let under = self.under.shared();
         self.events.push(Event { what, step, under });
     }
 
@@ -316,9 +358,10 @@ impl<'a> Trace<'a> {
             }
         };
         self.reads(left, step);
+        let depth = self.under.len();
         self.under.push(Under::Holds(left, holds));
         self.reads(right, step);
-        self.under.pop();
+        self.under.truncate(depth);
     }
 
     fn read(&mut self, expr: &'a Expr, step: &'a Step) {

@@ -1,8 +1,8 @@
 //! Small questions about a program, one file each.
 //!
-//! A rule looks at the program alone, so it works for every dialect. Rules find mistakes, not
+//! A rule looks at the program alone, and at what a [`Survey`] has found in it once for all rules, so it works for every dialect. Rules find mistakes, not
 //! taste, and a guess is never an error. To add one: a code, a file here with
-//! `pub fn check(program: &Program, report: &mut Report)`, a line in [`LINTS`], and a page. A rule
+//! `pub fn check(survey: &Survey<'_>, report: &mut Report)`, a line in [`LINTS`], and a page. A rule
 //! about values has a line in [`VALUES`] instead, and is shown one place after the other.
 
 mod constant_condition;
@@ -27,13 +27,42 @@ mod wrong_argument;
 use crate::codes::{self, Code};
 use crate::diagnostic::Report;
 use crate::infer::{self, Facts, Place, Scope};
-use crate::ir::Program;
+use crate::ir::{Program, Unit};
+use crate::resolve::Links;
+use flow::Flow;
 use rustc_hash::FxHashSet;
+use used::Uses;
 
 /// One rule.
 pub struct Lint {
     pub code: &'static Code,
-    pub check: fn(&Program, &mut Report),
+    pub check: fn(&Survey<'_>, &mut Report),
+}
+
+/// A program and what rules ask about it, found once.
+pub struct Survey<'a> {
+    pub program: &'a Program,
+    links: &'a Links<'a>,
+    /// What happens to the variables of each unit.
+    flows: Vec<Flow<'a>>,
+    uses: Uses<'a>,
+}
+
+impl<'a> Survey<'a> {
+    fn new(program: &'a Program, links: &'a Links<'a>) -> Survey<'a> {
+        let flows: Vec<Flow<'a>> = program.units.iter().map(Flow::new).collect();
+        let uses = Uses::new(program, &flows);
+        Survey {
+            program,
+            links,
+            flows,
+            uses,
+        }
+    }
+
+    fn units(&self) -> impl Iterator<Item = (&'a Unit, &Flow<'a>)> {
+        self.program.units.iter().zip(&self.flows)
+    }
 }
 
 /// One rule about the values that are known at a place.
@@ -134,9 +163,10 @@ pub static VALUES: &[ValueLint] = &[
     },
 ];
 
-pub fn lint(program: &Program, facts: &Facts<'_>, report: &mut Report) {
+pub fn lint(program: &Program, links: &Links<'_>, facts: &Facts<'_>, report: &mut Report) {
+    let survey = Survey::new(program, links);
     for lint in LINTS {
-        (lint.check)(program, report);
+        (lint.check)(&survey, report);
     }
     let mut values = Report::default();
     infer::places(program, facts, &mut |place, scope| {

@@ -29,9 +29,9 @@ pub fn check(place: &Place<'_, '_>, _: Scope<'_, '_>, report: &mut Report) {
         return;
     }
     let (other, why) = match op {
-        Compare::Eq | Compare::Ne => (right.clone(), never_equal(left, right, *equality)),
+        Compare::Eq | Compare::Ne => (right, never_equal(left, right, *equality)),
         Compare::In | Compare::NotIn => match right.kinds() {
-            Some([Kind::List(of)]) => ((**of).clone(), never_equal(left, of, *equality)),
+            Some([Kind::List(of)]) => (&**of, never_equal(left, of, *equality)),
             _ => return,
         },
         Compare::Lt | Compare::Le | Compare::Gt | Compare::Ge => {
@@ -40,7 +40,7 @@ pub fn check(place: &Place<'_, '_>, _: Scope<'_, '_>, report: &mut Report) {
         }
     };
     // An empty value is how "not given" is asked for.
-    let asks_for_nothing = is_nothing(left) || is_nothing(&other);
+    let asks_for_nothing = is_nothing(left) || is_nothing(other);
     if (left.assumed || other.assumed) && asks_for_nothing {
         return;
     }
@@ -49,7 +49,7 @@ pub fn check(place: &Place<'_, '_>, _: Scope<'_, '_>, report: &mut Report) {
             report.add(newline(expr, *op, (first, left), (second, right)));
         }
         Some(Unequal::Kinds) => {
-            report.add(kinds(expr, *op, (first, left), (second, &other)));
+            report.add(kinds(expr, *op, (first, left), (second, other)));
         }
         Some(Unequal::Texts) | None => {}
     }

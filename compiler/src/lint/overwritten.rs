@@ -1,11 +1,12 @@
 //! Variables that are lost: set again before anything has read them, stored over through a step's
 //! id, or hidden by the variable of a loop.
 
+use super::Survey;
 use super::flow::{Event, Flow, Under, What, is_met, known};
 use crate::codes;
 use crate::codes::Severity;
 use crate::diagnostic::{Diagnostic, Report};
-use crate::ir::{Bind, Exports, OnFailure, Program, Step, Unit};
+use crate::ir::{Bind, Exports, OnFailure, Step, Unit};
 use crate::source::Span;
 
 /// Stored under the id of the step because nothing names a variable.
@@ -13,9 +14,8 @@ fn is_by_id(bind: &Bind, step: &Step) -> bool {
     bind.span == step.span && bind.name == step.id
 }
 
-pub fn by_id(program: &Program, report: &mut Report) {
-    for unit in &program.units {
-        let flow = Flow::new(unit);
+pub fn by_id(survey: &Survey<'_>, report: &mut Report) {
+    for (unit, flow) in survey.units() {
         for (at, event) in flow.events.iter().enumerate() {
             let What::Set { bind } = event.what else {
                 continue;
@@ -44,9 +44,8 @@ pub fn by_id(program: &Program, report: &mut Report) {
     }
 }
 
-pub fn set_twice(program: &Program, report: &mut Report) {
-    for unit in &program.units {
-        let flow = Flow::new(unit);
+pub fn set_twice(survey: &Survey<'_>, report: &mut Report) {
+    for flow in &survey.flows {
         let end = flow.events.len();
         // Where everything may be read: by a process that is given all, by a recipe that sees all.
         let unseen: Vec<usize> = (0..end).filter(|at| reads_all(&flow.events[*at])).collect();
@@ -102,15 +101,14 @@ fn overwrites(first: &Event<'_>, second: &Event<'_>) -> bool {
         && !second.under.iter().any(is_loop)
 }
 
-pub fn shadowed(program: &Program, report: &mut Report) {
-    for unit in &program.units {
-        let flow = Flow::new(unit);
+pub fn shadowed(survey: &Survey<'_>, report: &mut Report) {
+    for (unit, flow) in survey.units() {
         let end = flow.events.len();
         for (at, event) in flow.events.iter().enumerate() {
             let What::Item { bind } = event.what else {
                 continue;
             };
-            let Some(outer) = outer(&flow, at, unit, &bind.name) else {
+            let Some(outer) = outer(flow, at, unit, &bind.name) else {
                 continue;
             };
             let read_later = flow

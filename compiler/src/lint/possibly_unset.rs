@@ -3,20 +3,26 @@
 //! Asks only about reads that fail when there is nothing, and about scripts that stop at unset
 //! variables. A name that nothing sets at all is the business of `resolve`.
 
+use super::Survey;
 use super::flow::{Event, Flow, Under, What, is_met, known, spelt, stands_for};
 use super::known::{Known, compared};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Report};
-use crate::ir::{Exports, Expr, ExprKind, Missing, Program, Unit, visit};
+use crate::ir::{Exports, Expr, ExprKind, Missing, Unit, visit};
 use crate::resolve::Links;
 use crate::shell::Mentioned;
 use crate::source::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-pub fn check(program: &Program, report: &mut Report) {
-    let links = Links::new(program);
-    for (number, unit) in program.units.iter().enumerate() {
-        let flow = Flow::new(unit);
+pub fn check(survey: &Survey<'_>, report: &mut Report) {
+    // Where it has been said that a name means nothing at all.
+    let undefined: FxHashSet<Span> = report
+        .findings
+        .iter()
+        .filter(|finding| finding.code == &codes::UNDEFINED_VARIABLE)
+        .map(|finding| finding.span)
+        .collect();
+    for (number, (unit, flow)) in survey.units().enumerate() {
         let mut said: FxHashSet<&str> = FxHashSet::default();
         for (at, event) in flow.events.iter().enumerate() {
             let What::Read {
@@ -30,8 +36,8 @@ pub fn check(program: &Program, report: &mut Report) {
             let question = Question {
                 unit,
                 number,
-                links: &links,
-                flow: &flow,
+                links: survey.links,
+                flow,
                 at,
                 under: &event.under,
             };
@@ -39,7 +45,7 @@ pub fn check(program: &Program, report: &mut Report) {
                 continue;
             }
             if let Some(doubt) = question.doubt(name)
-                && !is_undefined(span, report)
+                && !undefined.contains(&span)
             {
                 said.insert(name);
                 report.add(unset(name, span, &doubt));
@@ -48,21 +54,11 @@ pub fn check(program: &Program, report: &mut Report) {
     }
 }
 
-/// Whether it has been said that the name means nothing here at all.
-fn is_undefined(span: Span, report: &Report) -> bool {
-    report
-        .findings
-        .iter()
-        .any(|finding| finding.span == span && finding.code == &codes::UNDEFINED_VARIABLE)
-}
-
-pub fn check_scripts(program: &Program, report: &mut Report) {
-    let links = Links::new(program);
-    for (number, unit) in program.units.iter().enumerate() {
+pub fn check_scripts(survey: &Survey<'_>, report: &mut Report) {
+    for (number, (unit, flow)) in survey.units().enumerate() {
         if unit.exports == Exports::Nothing {
             continue;
         }
-        let flow = Flow::new(unit);
         let mut names: FxHashMap<String, Vec<&str>> = FxHashMap::default();
         for event in &flow.events {
             if let What::Set { bind } = event.what {
@@ -76,27 +72,33 @@ pub fn check_scripts(program: &Program, report: &mut Report) {
             let What::Mention { mention, script } = event.what else {
                 continue;
             };
+            if !script.nounset || mention.how != Mentioned::Expanded {
+                continue;
+            }
             let holds_itself = script.vars.iter().any(|var| var.name == mention.name)
                 || script
                     .mentions
                     .iter()
                     .any(|other| other.name == mention.name && other.how != Mentioned::Expanded);
-            if !script.nounset || mention.how != Mentioned::Expanded || holds_itself {
+            if holds_itself {
                 continue;
             }
             let question = Question {
                 unit,
                 number,
-                links: &links,
-                flow: &flow,
+                links: survey.links,
+                flow,
                 at,
                 under: &event.under,
             };
             // Both `a-b` and `a_b` may be meant; if one of them is there, all is well.
-            let meant = stands_for(&mention.name)
-                .filter_map(|name| names.get(&name))
-                .flatten();
+            let mut meant: Vec<&str> = Vec::new();
+            stands_for(&mention.name, |name| {
+                meant.extend(names.get(name).into_iter().flatten());
+                false
+            });
             let doubts: Vec<(&str, Option<Doubt<'_>>)> = meant
+                .iter()
                 .filter(|name| flow.about(name, 0..at).any(is_set))
                 .map(|name| (*name, question.doubt(name)))
                 .collect();
@@ -183,13 +185,16 @@ impl<'a> Question<'_, 'a> {
 
     /// A recipe that gives all its variables back may have set it.
     fn may_come_from_a_call(&self, name: &str) -> bool {
-        self.flow.events[..self.at]
-            .iter()
-            .any(|event| match event.what {
-                What::Call { call } if call.spreads => call.target.is_none_or(|target| {
+        let calls = self.flow.spreads.iter().take_while(|at| **at < self.at);
+        calls
+            .filter_map(|at| match self.flow.events[*at].what {
+                What::Call { call } => Some(call.target),
+                _ => None,
+            })
+            .any(|target| {
+                target.is_none_or(|target| {
                     self.links.open[target] || self.links.sets[target].contains(name)
-                }),
-                _ => false,
+                })
             })
     }
 
@@ -212,7 +217,7 @@ impl<'a> Question<'_, 'a> {
                 continue;
             }
             if let [(event, _)] = self.setters(name).as_slice() {
-                for condition in &event.under {
+                for condition in &*event.under {
                     if let Under::Holds(expr, holds) = condition {
                         all.add(expr, *holds);
                     }

@@ -1,19 +1,19 @@
 //! Fields of what a recipe gave back: does the recipe set them at all?
 
-use super::flow::{What, trace};
+use super::Survey;
+use super::flow::{Flow, What};
 use crate::codes;
 use crate::codes::Severity;
 use crate::diagnostic::{Diagnostic, Fix, Report, nearest};
 use crate::ir::visit;
-use crate::ir::{Action, Call, Expr, ExprKind, Missing, Node, Program, Step, Unit};
-use crate::resolve::Links;
+use crate::ir::{Action, Call, Expr, ExprKind, Missing, Node, Step, Unit};
 use rustc_hash::FxHashMap;
 
-pub fn check(program: &Program, report: &mut Report) {
-    let links = Links::new(program);
-    for unit in &program.units {
-        let results = results(unit);
-        if results.is_empty() {
+pub fn check(survey: &Survey<'_>, report: &mut Report) {
+    let links = survey.links;
+    for (unit, flow) in survey.units() {
+        let results = results(unit, flow);
+        if results.values().all(Option::is_none) {
             continue;
         }
         let mut check = |expr: &Expr| {
@@ -31,7 +31,7 @@ pub fn check(program: &Program, report: &mut Report) {
             if links.open[target] || fields.contains(name.as_str()) {
                 return;
             }
-            let recipe = &program.units[target].name;
+            let recipe = &survey.program.units[target].name;
             let severity = match missing {
                 Missing::Fail => Severity::Error,
                 Missing::Null => Severity::Warning,
@@ -60,12 +60,12 @@ pub fn check(program: &Program, report: &mut Report) {
 }
 
 /// Variables that hold the result of one call and nothing else.
-fn results(unit: &Unit) -> FxHashMap<&str, Option<&Call>> {
+fn results<'a>(unit: &'a Unit, flow: &Flow<'a>) -> FxHashMap<&'a str, Option<&'a Call>> {
     let mut found: FxHashMap<&str, Option<&Call>> = FxHashMap::default();
     for input in &unit.inputs {
         found.insert(&input.name, None);
     }
-    for event in trace(unit) {
+    for event in &flow.events {
         match event.what {
             What::Set { bind } => {
                 let call = match &event.step.node {

@@ -1,12 +1,13 @@
 //! An entry of `context` that declares a variable instead of giving it a value.
 
+use super::Survey;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Report};
 use crate::infer::is_declaration;
-use crate::ir::{Literal, Program};
+use crate::ir::Literal;
 
-pub fn check(program: &Program, report: &mut Report) {
-    for input in program.units.iter().flat_map(|unit| &unit.inputs) {
+pub fn check(survey: &Survey<'_>, report: &mut Report) {
+    for input in survey.program.units.iter().flat_map(|unit| &unit.inputs) {
         let Literal::Map(fields) = &input.default else {
             continue;
         };

@@ -1,15 +1,16 @@
 //! Which variables a unit reads, in any way: what nobody reads is a slip or left over.
 
-use super::flow::{What, called, spelt, stands_for, trace};
+use super::Survey;
+use super::flow::{Flow, What, called, spelt, stands_for};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Fix, Report, nearest};
 use crate::ir::{Bind, Exports, Program, Unit, visit};
 use crate::source::Span;
 use rustc_hash::FxHashSet;
 
-/// What the steps of a unit read.
+/// What the steps of a unit read and set themselves.
 #[derive(Default)]
-struct Uses<'a> {
+struct Own<'a> {
     names: FxHashSet<&'a str>,
     /// What scripts name, as environments spell it.
     mentions: FxHashSet<String>,
@@ -18,61 +19,112 @@ struct Uses<'a> {
     /// What steps set, with the step's number.
     sets: Vec<(&'a Bind, usize)>,
     set_names: FxHashSet<&'a str>,
+    /// The recipes that see its variables.
+    inherits: Vec<usize>,
 }
 
-impl<'a> Uses<'a> {
-    fn new(program: &'a Program, number: usize, seen: &mut Vec<usize>) -> Uses<'a> {
-        seen.push(number);
-        let unit = &program.units[number];
-        let mut uses = Uses::default();
-        let mut steps: Vec<&str> = Vec::new();
-        for event in trace(unit) {
-            if steps.last() != Some(&event.step.id.as_str()) {
-                steps.push(&event.step.id);
+impl<'a> Own<'a> {
+    fn new(unit: &'a Unit, flow: &Flow<'a>) -> Own<'a> {
+        let mut own = Own::default();
+        let (mut steps, mut last) = (0, None);
+        for event in &flow.events {
+            if last != Some(event.step.id.as_str()) {
+                last = Some(&event.step.id);
+                steps += 1;
             }
             match event.what {
                 What::Read { name, .. } => {
-                    uses.names.insert(name);
+                    own.names.insert(name);
                 }
                 What::Mention { mention, .. } => {
                     if unit.exports == Exports::Everything {
-                        uses.mentions.extend(stands_for(&mention.name));
+                        stands_for(&mention.name, |name| {
+                            if !own.mentions.contains(name) {
+                                own.mentions.insert(name.to_string());
+                            }
+                            false
+                        });
                     }
                 }
                 What::Set { bind } => {
-                    uses.sets.push((bind, steps.len()));
-                    uses.set_names.insert(&bind.name);
+                    own.sets.push((bind, steps));
+                    own.set_names.insert(&bind.name);
                 }
                 What::Item { .. } | What::Leave { .. } => {}
-                What::Run { exec } => uses.unseen |= exec.exports == Exports::Everything,
+                What::Run { exec } => own.unseen |= exec.exports == Exports::Everything,
                 What::Call { call } if call.inherits => match call.target {
-                    Some(target) if !seen.contains(&target) => {
-                        let inner = Uses::new(program, target, seen);
-                        uses.names.extend(inner.names);
-                        uses.mentions.extend(inner.mentions);
-                        uses.unseen |= inner.unseen;
-                    }
-                    Some(_) => {}
-                    None => uses.unseen = true,
+                    Some(target) => own.inherits.push(target),
+                    None => own.unseen = true,
                 },
                 What::Call { .. } => {}
             }
         }
-        uses
+        own
+    }
+}
+
+/// What every unit reads, calls included.
+pub struct Uses<'a> {
+    own: Vec<Own<'a>>,
+    /// Each unit with those that see its variables, and those that see theirs.
+    readers: Vec<Vec<usize>>,
+}
+
+impl<'a> Uses<'a> {
+    pub fn new(program: &'a Program, flows: &[Flow<'a>]) -> Uses<'a> {
+        let own: Vec<Own<'a>> = program
+            .units
+            .iter()
+            .zip(flows)
+            .map(|(unit, flow)| Own::new(unit, flow))
+            .collect();
+        let readers = |number: usize| {
+            let mut found = vec![number];
+            let mut at = 0;
+            while let Some(reader) = found.get(at).copied() {
+                for next in &own[reader].inherits {
+                    if !found.contains(next) {
+                        found.push(*next);
+                    }
+                }
+                at += 1;
+            }
+            found
+        };
+        let readers = (0..own.len()).map(readers).collect();
+        Uses { own, readers }
     }
 
-    fn reads(&self, name: &str) -> bool {
-        self.names.contains(name) || self.mentions.contains(&spelt(name))
+    fn any(&self, number: usize, ask: impl Fn(&Own<'a>) -> bool) -> bool {
+        self.readers[number]
+            .iter()
+            .any(|unit| ask(&self.own[*unit]))
+    }
+
+    /// Whether a hole or a condition reads a variable of a unit.
+    fn names(&self, number: usize, name: &str) -> bool {
+        self.any(number, |own| own.names.contains(name))
+    }
+
+    /// The same, and whether a script reads it by itself.
+    fn reads(&self, number: usize, name: &str) -> bool {
+        let spelt = spelt(name);
+        self.any(number, |own| {
+            own.names.contains(name) || own.mentions.contains(&spelt)
+        })
+    }
+
+    fn unseen(&self, number: usize) -> bool {
+        self.any(number, |own| own.unseen)
     }
 }
 
 /// An output that nothing reads, next to a variable of nearly that name that is read and that no
 /// step sets.
-pub fn misspelt(program: &Program, report: &mut Report) {
-    for (number, unit) in program.units.iter().enumerate() {
-        let uses = Uses::new(program, number, &mut Vec::new());
-        for (bind, _) in &uses.sets {
-            if let Some(near) = meant(unit, &uses, bind) {
+pub fn misspelt(survey: &Survey<'_>, report: &mut Report) {
+    for number in 0..survey.program.units.len() {
+        for (bind, _) in &survey.uses.own[number].sets {
+            if let Some(near) = meant(survey, number, bind) {
                 let message = format!("nothing reads `{}`", bind.name);
                 report.add(
                     Diagnostic::new(&codes::MISSPELT_OUTPUT, bind.span, message)
@@ -84,16 +136,17 @@ pub fn misspelt(program: &Program, report: &mut Report) {
     }
 }
 
-fn meant<'a>(unit: &'a Unit, uses: &Uses<'_>, bind: &Bind) -> Option<&'a str> {
-    if uses.reads(&bind.name) || unit.inputs.iter().any(|input| input.name == bind.name) {
+fn meant<'a>(survey: &Survey<'a>, number: usize, bind: &Bind) -> Option<&'a str> {
+    let (unit, uses) = (&survey.program.units[number], &survey.uses);
+    if uses.reads(number, &bind.name) || unit.inputs.iter().any(|input| input.name == bind.name) {
         return None;
     }
     let left = unit
         .inputs
         .iter()
         .map(|input| input.name.as_str())
-        .filter(|name| uses.names.contains(name))
-        .filter(|name| !uses.set_names.contains(name));
+        .filter(|name| uses.names(number, name))
+        .filter(|name| !uses.own[number].set_names.contains(name));
     nearest(&bind.name, left).filter(|near| is_slip(&bind.name, near))
 }
 
@@ -123,19 +176,19 @@ fn is_slip(one: &str, other: &str) -> bool {
 
 /// An output that nothing reads. What the last step stores is the recipe's result, and what a
 /// recipe that others call stores is theirs to read.
-pub fn outputs(program: &Program, report: &mut Report) {
-    let called = called(program);
+pub fn outputs(survey: &Survey<'_>, report: &mut Report) {
+    let called = called(survey.program);
     let suggested = suggested(report);
-    for (number, unit) in program.units.iter().enumerate() {
-        let uses = Uses::new(program, number, &mut Vec::new());
-        if called[number] || uses.unseen {
+    for (number, unit) in survey.program.units.iter().enumerate() {
+        if called[number] || survey.uses.unseen(number) {
             continue;
         }
+        let sets = &survey.uses.own[number].sets;
         let ids = ids(unit);
-        let last = uses.sets.iter().map(|(_, step)| *step).max();
-        for (bind, step) in &uses.sets {
-            let by_itself = Some(*step) == last || uses.reads(&bind.name);
-            if by_itself || meant(unit, &uses, bind).is_some() || ids.contains(&bind.span) {
+        let last = sets.iter().map(|(_, step)| *step).max();
+        for (bind, step) in sets {
+            let by_itself = Some(*step) == last || survey.uses.reads(number, &bind.name);
+            if by_itself || meant(survey, number, bind).is_some() || ids.contains(&bind.span) {
                 continue;
             }
             if suggested.contains(bind.name.as_str()) {
@@ -174,16 +227,18 @@ fn suggested(report: &Report) -> FxHashSet<String> {
 }
 
 /// A variable of `context` that nothing reads.
-pub fn inputs(program: &Program, report: &mut Report) {
+pub fn inputs(survey: &Survey<'_>, report: &mut Report) {
     let suggested = suggested(report);
-    for (number, unit) in program.units.iter().enumerate() {
-        let uses = Uses::new(program, number, &mut Vec::new());
-        if uses.unseen {
+    for (number, unit) in survey.program.units.iter().enumerate() {
+        if survey.uses.unseen(number) {
             continue;
         }
         for input in &unit.inputs {
             let foreign = input.span.source != unit.source;
-            if uses.reads(&input.name) || foreign || suggested.contains(input.name.as_str()) {
+            if survey.uses.reads(number, &input.name)
+                || foreign
+                || suggested.contains(input.name.as_str())
+            {
                 continue;
             }
             let message = format!("nothing reads `{}`", input.name);

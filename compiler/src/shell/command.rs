@@ -343,11 +343,15 @@ impl Scan<'_, '_, '_> {
             start,
             ..Word::default()
         };
-        let name = self.name();
-        if name.is_empty() || name.starts_with(|first: char| first.is_ascii_digit()) {
-            self.pos = start;
+        let digit = self.peek().is_some_and(|byte| byte.is_ascii_digit());
+        let after = match self.name_length() {
+            0 => None,
+            length => self.peek_at(length),
+        };
+        if digit || !matches!(after, Some(b'=' | b'+' | b'[')) {
             return None;
         }
+        let name = self.name();
         for byte in name.bytes() {
             word.push(byte, true);
         }
@@ -582,7 +586,7 @@ impl Scan<'_, '_, '_> {
                 "-v" | "-R" => Around::new(Place::Name),
                 _ => Around::new(Place::Test),
             };
-            left = word.holes;
+            left = word.holes.into_vec();
         }
     }
 }

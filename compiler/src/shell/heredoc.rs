@@ -280,6 +280,6 @@ impl Scan<'_, '_, '_> {
                 _ => self.skip(1),
             }
         }
-        body.holes
+        body.holes.into_vec()
     }
 }

@@ -155,25 +155,37 @@ fn well_placed(text: &str, holes: &[HoleAt]) -> bool {
     })
 }
 
-/// What replaces a hole.
-fn form(hole: usize, at: &HoleAt, position: &Position, next: Option<u8>) -> Option<Piece> {
+/// Writes what replaces a hole, or says which piece does.
+fn form(
+    hole: usize,
+    at: &HoleAt,
+    position: &Position,
+    next: Option<u8>,
+    text: &mut String,
+) -> Option<Piece> {
     let glued = next.is_some_and(|byte| byte == b'_' || byte.is_ascii_alphanumeric());
+    let integer;
     let name = match position.reach {
         Use::Unused | Use::Refused => return None,
         Use::Paste => return Some(Piece::Paste(hole)),
         Use::Words => return Some(Piece::Words(hole)),
-        Use::Env => at.name.clone(),
-        Use::Integer { .. } => integer_name(&at.name),
+        Use::Env => &at.name,
+        Use::Integer { .. } => {
+            integer = integer_name(&at.name);
+            &integer
+        }
     };
-    Some(Piece::Text(match position.quote {
-        Quote::Bare => format!("\"${name}\""),
+    let (before, after) = match position.quote {
+        Quote::Bare => ("\"$", "\""),
         // Inside backticks inside double quotes bash can lose its way at a brace.
-        Quote::Double | Quote::Heredoc if position.backticks > 0 && !glued => format!("${name}"),
-        Quote::Double | Quote::Heredoc | Quote::Arithmetic => format!("${{{name}}}"),
-        Quote::Single => format!("'\"${name}\"'"),
-        Quote::AnsiC => format!("'\"${name}\"$'"),
+        Quote::Double | Quote::Heredoc if position.backticks > 0 && !glued => ("$", ""),
+        Quote::Double | Quote::Heredoc | Quote::Arithmetic => ("${", "}"),
+        Quote::Single => ("'\"$", "\"'"),
+        Quote::AnsiC => ("'\"$", "\"$'"),
         Quote::QuotedHeredoc | Quote::Comment => return None,
-    }))
+    };
+    text.extend([before, name, after]);
+    None
 }
 
 /// A change to the text at an offset. The order of variants is the order at one offset.
@@ -225,7 +237,7 @@ fn assemble(
     changes.sort_unstable();
 
     let mut pieces: Vec<Piece> = Vec::new();
-    let mut open = String::new();
+    let mut open = String::with_capacity(text.len() + 16 * holes.len());
     let mut at = 0;
     let close = |open: &mut String, pieces: &mut Vec<Piece>| {
         if !open.is_empty() {
@@ -252,19 +264,13 @@ fn assemble(
                 pieces.push(Piece::Delimiter(heredoc));
                 open.push_str(quote);
             }
-            Change::Hole(hole) => match form(
-                hole,
-                &holes[hole],
-                &positions[hole],
-                text.as_bytes().get(end).copied(),
-            ) {
-                Some(Piece::Text(form)) => open.push_str(&form),
-                Some(piece) => {
+            Change::Hole(hole) => {
+                let next = text.as_bytes().get(end).copied();
+                if let Some(piece) = form(hole, &holes[hole], &positions[hole], next, &mut open) {
                     close(&mut open, &mut pieces);
                     pieces.push(piece);
                 }
-                None => {}
-            },
+            }
         }
     }
     open.push_str(text.get(at..).unwrap_or(""));

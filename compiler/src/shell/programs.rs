@@ -413,7 +413,7 @@ impl Scan<'_, '_, '_> {
             self.found.sources.push(Source {
                 program: program.to_owned(),
                 range: first.at..end.at + 1,
-                holes: word.holes.clone(),
+                holes: word.holes.to_vec(),
                 last,
             });
         }

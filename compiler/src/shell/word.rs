@@ -4,16 +4,17 @@
 
 use super::position::{Place, Quote, Refusal};
 use super::scan::{Around, EXPANSION, HOLE, Scan, Unit};
+use smallvec::SmallVec;
 
 /// A word as it was written.
 #[derive(Default)]
 pub(super) struct Word {
     /// Its bytes after quote removal, with `HOLE` and `EXPANSION` for what is not literal.
-    pub shape: Vec<u8>,
+    pub shape: SmallVec<[u8; 32]>,
     /// Which of them stand outside quotes.
-    pub bare: Vec<bool>,
+    pub bare: SmallVec<[bool; 32]>,
     /// The holes right in it: not those in a command substitution, which belong to its commands.
-    pub holes: Vec<usize>,
+    pub holes: SmallVec<[usize; 2]>,
     /// Whether any part is quoted, so that it is no reserved word.
     pub quoted: bool,
     /// The offset of its first unit in the row, and of the unit after it.
@@ -276,17 +277,18 @@ impl Scan<'_, '_, '_> {
         }
     }
 
+    /// How many of the next units could be a name.
+    pub(super) fn name_length(&self) -> usize {
+        let rest = self.row.get(self.pos..).unwrap_or(&[]);
+        let is_part = |unit: &&Unit| unit.byte == b'_' || unit.byte.is_ascii_alphanumeric();
+        rest.iter().take_while(is_part).count()
+    }
+
     pub(super) fn name(&mut self) -> String {
-        let mut name = String::new();
-        while let Some(byte) = self.peek() {
-            if byte == b'_' || byte.is_ascii_alphanumeric() {
-                name.push(char::from(byte));
-                self.skip(1);
-            } else {
-                break;
-            }
-        }
-        name
+        let start = self.pos;
+        self.skip(self.name_length());
+        let units = self.row[start..self.pos].iter();
+        units.map(|unit| char::from(unit.byte)).collect()
     }
 
     /// After `$(`, `<(` or `>(`: commands, and the `)`.
