@@ -133,6 +133,7 @@ impl Generator {
                 }
                 false => (0..count).map(|_| self.step(3, None)).collect(),
             },
+            result: None,
         }
     }
 

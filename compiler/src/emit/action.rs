@@ -84,7 +84,7 @@ impl Emitter<'_> {
             Action::Exec(exec) => self.exec(w, exec, deadline, step, failed),
             Action::Agent(agent) => self.agent(w, agent, deadline, step, failed),
             Action::Call(call) => return self.recipe(w, call, step, failed),
-            Action::Flow(flow) => return self.flow(w, flow, failed),
+            Action::Flow(flow) => return self.flow(w, flow, deadline, failed),
             Action::Approve(approve) => {
                 let mut call = Arguments::new(HostKind::Approve);
                 call.fix("stage", Literal::Text(approve.stage.clone()));

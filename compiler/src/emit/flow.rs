@@ -9,10 +9,10 @@ use super::Emitter;
 use super::action::Arguments;
 use super::branches::Turn;
 use super::builder::{Label, Writer};
-use super::expr::SCOPE;
+use super::expr::{self, SCOPE};
 use super::terms;
-use crate::ir::Literal;
 use crate::ir::flow::{Flow, Scope, Stage, Term, Times, ValueKind, Work};
+use crate::ir::{Expr, Literal};
 use rrc_vm::isa::{Instr, Kind, Status};
 use rrc_vm::plan::{HostKind, StepKind};
 
@@ -62,11 +62,34 @@ pub(super) const STAGE_PARAMS: [Kind; 2] = [Kind::Map, Kind::Map];
 
 impl Emitter<'_> {
     /// Stack before: the open step; after: the open step and what is known of the last command.
-    pub fn flow(&mut self, w: &mut Writer, flow: &Flow, failed: Label) {
+    pub fn flow(&mut self, w: &mut Writer, flow: &Flow, deadline: Option<&Expr>, failed: Label) {
         let function = self.flow_function(flow);
+        let Some(deadline) = deadline else {
+            w.push(Instr::Load { local: SCOPE });
+            w.push(Instr::Call { function });
+            w.push(Instr::JumpFailed { to: w.to(failed) });
+            return;
+        };
+        let (ms, result) = (w.local(), w.local());
+        expr::expr(w, &mut self.tables, deadline);
+        w.push(Instr::IntOr { to: w.to(failed) });
+        w.push(Instr::Store { local: ms });
+        w.push(Instr::Null {});
+        w.push(Instr::Store { local: result });
+        w.push(Instr::Tasks {});
+        w.push(Instr::Take { local: ms });
         w.push(Instr::Load { local: SCOPE });
-        w.push(Instr::Call { function });
+        w.push(Instr::ForkWithin { function });
+        let (join, joined) = (w.label(), w.label());
+        w.bind(join);
+        w.push(Instr::JoinNext { to: w.to(joined) });
+        w.push(Instr::Store { local: result });
+        w.push(Instr::Jump { to: w.to(join) });
+        w.bind(joined);
+        w.push(Instr::Take { local: result });
         w.push(Instr::JumpFailed { to: w.to(failed) });
+        w.free(ms);
+        w.free(result);
     }
 
     fn flow_function(&mut self, flow: &Flow) -> u32 {

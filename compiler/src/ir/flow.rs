@@ -19,6 +19,32 @@ pub struct Flow {
     pub root: Stage,
     /// What the result names besides what was written; none if that is all.
     pub output: Option<Term>,
+    /// The file that it is yet to be read from, and where that is said.
+    pub from: Option<(String, Span)>,
+}
+
+impl Flow {
+    /// A flow that stands in a file of its own.
+    pub fn of_file(name: String, span: Span) -> Flow {
+        Flow {
+            declared: Vec::new(),
+            reserved: Vec::new(),
+            reads: Vec::new(),
+            root: Stage {
+                id: name.clone(),
+                span,
+                guard: None,
+                pause: None,
+                deadline: None,
+                tries: None,
+                scope: Scope::Continue,
+                label: None,
+                work: Work::Seq(Vec::new()),
+            },
+            output: None,
+            from: Some((name, span)),
+        }
+    }
 }
 
 /// A value, and the form it must have.

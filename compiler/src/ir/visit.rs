@@ -1,5 +1,6 @@
 //! Going through a program without knowing every node.
 
+use super::flow::Flow;
 use super::{Action, Call, Exec, Expr, ExprKind, Node, Part, Script, ScriptPart, Step, Text};
 
 /// The expression and all below it, outermost first, in the order of the text.
@@ -107,6 +108,22 @@ pub fn calls_mut(step: &mut Step, visit: &mut dyn FnMut(&mut Call)) {
         Node::Act(action) => {
             if let Action::Call(call) = &mut **action {
                 visit(call);
+            }
+        }
+    }
+}
+
+/// Every flow, to fill in what stands in files of their own.
+pub fn flows_mut(step: &mut Step, visit: &mut dyn FnMut(&mut Flow)) {
+    match &mut step.node {
+        Node::Seq(all) | Node::Par { branches: all, .. } => {
+            all.iter_mut().for_each(|step| flows_mut(step, visit));
+        }
+        Node::Each(each) => flows_mut(&mut each.body, visit),
+        Node::While(body) => flows_mut(&mut body.body, visit),
+        Node::Act(action) => {
+            if let Action::Flow(flow) = &mut **action {
+                visit(flow);
             }
         }
     }

@@ -16,7 +16,7 @@ mod words;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Report, nearest};
 use crate::doc::{Kind, Node, Plain, Schema, Text, resolve};
-use crate::ir::flow::{Declared, Flow, Scope, Stage, Term, TermKind, ValueKind, Work, stages};
+use crate::ir::flow::{Declared, Flow, Scope, Term, TermKind, ValueKind, Work};
 use crate::ir::{
     Action, Attempts, Bind, Exports, Expr, ExprKind, Hooks, Literal, Missing, OnFailure, Read,
     RunLimits, Step, Store, Unit,
@@ -74,10 +74,7 @@ pub fn lower(root: Node<'_>, source: SourceId, name: &str, report: &mut Report) 
             span,
             read: Read::Reply,
         }],
-        node: crate::ir::Node::Act(Box::new(Action::Flow(Box::new(Flow {
-            reads: Vec::new(),
-            ..flow
-        })))),
+        node: crate::ir::Node::Act(Box::new(Action::Flow(Box::new(flow)))),
     };
     Some(Unit {
         source,
@@ -95,6 +92,21 @@ pub fn lower(root: Node<'_>, source: SourceId, name: &str, report: &mut Report) 
         hooks: Hooks::default(),
         steps: vec![step],
         result: Some(RESULT.to_string()),
+    })
+}
+
+/// The flow of a template that stands in a recipe: its values are the recipe's variables.
+pub fn lower_step(
+    node: Node<'_>,
+    source: SourceId,
+    schema: Schema,
+    report: &mut Report,
+) -> Option<Flow> {
+    let mut lower = Lower::new(source, schema, report);
+    let flow = lower.flow(node)?;
+    Some(Flow {
+        reserved: Vec::new(),
+        ..flow
     })
 }
 
@@ -177,10 +189,11 @@ impl<'r, 'a> Lower<'r, 'a> {
         });
         Some(Flow {
             reads: reads.collect(),
-            declared: self.declared(&stage),
+            declared: self.declared(),
             reserved,
             root: stage,
             output: output.flatten(),
+            from: None,
         })
     }
 
@@ -190,7 +203,7 @@ impl<'r, 'a> Lower<'r, 'a> {
     }
 
     /// The form of every value that is read: as declared, or as it is.
-    fn declared(&self, root: &Stage) -> Vec<Declared> {
+    fn declared(&self) -> Vec<Declared> {
         let mut all: Vec<Declared> = Vec::new();
         let declared = self
             .kinds
@@ -201,7 +214,6 @@ impl<'r, 'a> Lower<'r, 'a> {
                 span: *span,
             });
         all.extend(declared);
-        let _ = root;
         let mut plain: Vec<&String> = self
             .used
             .iter()
@@ -424,11 +436,4 @@ fn reserved_names() -> Vec<String> {
     names
         .flat_map(|name| (0..=6).map(move |count| format!("{}{name}", "_".repeat(count))))
         .collect()
-}
-
-/// Whether anything in a flow is a command at all.
-pub fn has_command(flow: &Flow) -> bool {
-    let mut found = false;
-    stages(&flow.root, &mut |stage| found |= stage.is_command());
-    found
 }
