@@ -45,7 +45,7 @@ fn first_command(
             Poll::Call(call) => {
                 let argv = call.args.iter().find(|(name, _)| *name == "argv");
                 let Some((_, Value::List(words))) = argv else {
-                    panic!("a command has words");
+                    unreachable!("a command has words");
                 };
                 return Ok(words.iter().map(|word| render(word).to_string()).collect());
             }
@@ -54,7 +54,7 @@ fn first_command(
                     assert_eq!(failure.kind, FailureKind::Refused, "{}", failure.message);
                     return Err(failure.message.to_string());
                 }
-                other => panic!("no command ran: {other:?}"),
+                other => unreachable!("no command ran: {other:?}"),
             },
             _ => {}
         }
@@ -132,7 +132,8 @@ fn hostile(random: &mut Random) -> String {
 #[test]
 fn a_value_stays_where_it_is_put() {
     let mut random = Random::new(11);
-    let shapes: [(&str, fn(&str) -> Vec<String>); 6] = [
+    type Words = fn(&str) -> Vec<String>;
+    let shapes: [(&str, Words); 6] = [
         ("use {x} end", |x| vec![x.into(), "end".into()]),
         ("use --x={x} end", |x| {
             vec![format!("--x={x}"), "end".into()]

@@ -1,6 +1,6 @@
 //! `args` and `defaults`: what a template can be given, and what it has when it is not.
 
-use super::names::{Arg, Default_, Defaults, Env, repeat_name};
+use super::names::{Arg, Defaults, Env, Preset, repeat_name};
 use super::node::wrong_type;
 use super::{Lower, holes};
 use crate::codes;
@@ -175,7 +175,7 @@ impl<'a> Lower<'_, 'a> {
             let text = self.text(entry.value);
             let span = text.map_or(entry.value.span, |text| text.inner());
             let value = self.literal(entry.value);
-            all.insert(name, Default_::new(value, text, span, name_span));
+            all.insert(name, Preset::new(value, text, span, name_span));
         }
         all
     }

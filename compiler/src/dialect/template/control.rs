@@ -195,7 +195,7 @@ impl<'a> Lower<'_, 'a> {
         }
         if name.bytes().all(|byte| byte.is_ascii_digit()) {
             let message = format!("`when` reads `{word}` as the name of a value");
-            let truth = (name.trim_start_matches('0') != "") != negated;
+            let truth = name.trim_start_matches('0').is_empty() == negated;
             return Diagnostic::new(&codes::WORD_AS_CONDITION, span, message)
                 .help(format!("write `{truth}` without quotes"))
                 .fix(Fix::safe(

@@ -34,7 +34,7 @@ const MOST_TERMS: usize = 200_000;
 
 /// A default, as it was written or as it was found in the node above.
 #[derive(Clone, Debug)]
-pub struct Default_<'a> {
+pub struct Preset<'a> {
     pub value: Literal,
     /// The text, if it is one: it may have placeholders.
     pub text: Option<Text<'a>>,
@@ -44,9 +44,9 @@ pub struct Default_<'a> {
     taken: Option<Rc<Term>>,
 }
 
-impl<'a> Default_<'a> {
+impl<'a> Preset<'a> {
     pub fn new(value: Literal, text: Option<Text<'a>>, span: Span, name_span: Span) -> Self {
-        Default_ {
+        Preset {
             value,
             text,
             span,
@@ -56,7 +56,7 @@ impl<'a> Default_<'a> {
     }
 }
 
-pub type Defaults<'a> = IndexMap<&'a str, Default_<'a>, FxBuildHasher>;
+pub type Defaults<'a> = IndexMap<&'a str, Preset<'a>, FxBuildHasher>;
 
 /// A declaration: `name:type=default`.
 #[derive(Clone, Debug)]
@@ -87,7 +87,7 @@ pub fn repeat_name(name: &str) -> Option<(&'static str, u8)> {
     let plain = name.trim_start_matches('_');
     let underscores = name.len() - plain.len();
     let known = REPEAT_NAMES.iter().find(|known| **known == plain)?;
-    (underscores <= 6).then(|| (*known, underscores as u8))
+    (underscores <= 6).then_some((*known, underscores as u8))
 }
 
 impl<'a> Env<'a> {
