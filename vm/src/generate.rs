@@ -420,7 +420,10 @@ impl<'a> Body<'a> {
             match role {
                 Role::ReadLocal => held = self.state.locals[local],
                 Role::TakeLocal => held = self.state.locals[local].take(),
-                Role::WriteLocal => self.state.locals[local] = top,
+                Role::WriteLocal => {
+                    self.state.locals[local] = top;
+                    held = top;
+                }
                 _ => {}
             }
         }
@@ -506,7 +509,7 @@ impl<'a> Body<'a> {
         let local = self.random.below(self.state.locals.len()) as u32;
         let kind = wanted.unwrap_or(Kind::Any);
         self.make(kind);
-        if let Some(setter) = find(|info| info.pops == [Slot::Written]) {
+        if let Some(setter) = find(|info| info.pops == [Slot::Written] && info.pushes.is_empty()) {
             self.apply(setter, vec![local], 1);
         }
         local

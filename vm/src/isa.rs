@@ -96,7 +96,7 @@ pub enum Slot {
     One(Kind),
     /// As many `any` as the `Count` operand says.
     Many,
-    /// The kind that the `ReadLocal` or `TakeLocal` operand holds.
+    /// The kind that the local of the operand holds, or has just been given.
     Held,
     /// Any kind that is not linear; it becomes the kind of the `WriteLocal` operand.
     Written,
@@ -429,6 +429,7 @@ instructions! {
     0x11 "load" Load(local: ReadLocal) [] => [Held] (next) 1 "push a copy of a local";
     0x12 "take" Take(local: TakeLocal) [] => [Held] (next) 1 "push a local and forget it";
     0x13 "store" Store(local: WriteLocal) [Written] => [] (next) 1 "set a local";
+    0x14 "keep" Keep(local: WriteLocal) [Written] => [Held] (next) 1 "set a local to a copy of the top";
 
     // Variables: a map in a local, by name.
     0x18 "var_or_null" VarOrNull(scope: MapLocal, name: Text) [] => [Data] (next) 2 "push a variable; null if it is not set";
@@ -517,7 +518,7 @@ instructions! {
     0x72 "stop" Stop() [Any] => [] (end) 1 "end the run with an outcome, cancelling every other task";
     0x73 "fail" Fail(message: Text) [] => [Any] (next) 2 "push a failure with this message";
     0x74 "failure_map" FailureMap() [Any] => [Map] (next) 4 "what is known of a failure, as a map: its kind, its message and the result of its call; of data, an empty one";
-    0x75 "count_step" CountStep() [] => [Any] (next) 1 "count a step that runs: null, or a failure past the limit of the plan";
+    0x75 "count_step" CountStep(to: Label) [] => [] (branch Any) 1 "count a step that runs; go to the label with a failure past the limit of the plan";
     0x76 "raise" Raise() [Map] => [Any] (next) 4 "make the failure that a map tells of, as failure_map writes it";
     0x77 "refuse" Refuse() [Any] => [Any] (next) 2 "say of a failure that it is about the values that were given";
 
@@ -541,6 +542,7 @@ instructions! {
     0x9c "step_output" StepOutput() [Step Data] => [Step] (next) 2 "say what the open step stored";
     0x9d "step_end" StepEnd(status: Status) [Step Any] => [] (next) 4 "say that the open step ended, and how; a failure ends it as failed whatever the status says";
     0x9e "warn" Warn() [Data] => [] (next) 2 "say something that is not a failure";
+    0x9f "step_begin_failed" StepBeginFailed(step: Step) [Any] => [Step Any] (next) 4 "say that a step starts that failed before it did; its failure stays on top";
 }
 
 /// How a step ended.

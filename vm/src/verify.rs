@@ -7,6 +7,7 @@
 //! meant, and how long it runs, is not known here.
 
 mod flow;
+mod shape;
 
 use crate::isa::Kind;
 use crate::plan::{Const, Function, Place, Plan};

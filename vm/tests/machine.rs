@@ -424,12 +424,15 @@ fn cancel_ends_what_runs_and_keeps_what_ended() {
 
 #[test]
 fn steps_are_counted_against_their_limit() {
-    let mut code = vec![];
-    for _ in 0..3 {
-        code.extend([Instr::CountStep {}, Instr::Pop {}]);
-    }
-    code.push(Instr::CountStep {});
-    assert_eq!(kind(&outcome(&code)), FailureKind::StepLimit);
+    // Where the failure goes is right after the code.
+    let counted = |times: u32| {
+        let count = Instr::CountStep { to: times + 1 };
+        let mut code = vec![count; times as usize];
+        code.push(Instr::Null {});
+        outcome(&code)
+    };
+    assert!(matches!(counted(3), Value::Null));
+    assert_eq!(kind(&counted(4)), FailureKind::StepLimit);
 }
 
 #[test]

@@ -413,9 +413,9 @@ impl<'a> Fields<'a> {
     pub fn choice(&self, name: &str, report: &mut Report) -> Option<&'static str> {
         let (field, node) = self.present(name)?;
         let words = choices(&field.ty)?;
-        let must = Type::Choice(words).words();
+        let must = || Type::Choice(words).words();
         let Some(text) = node.text() else {
-            self.wrong(field, &must, node, report);
+            self.wrong(field, &must(), node, report);
             return None;
         };
         if let Some(word) = words.iter().find(|word| **word == text.text()) {
@@ -424,7 +424,7 @@ impl<'a> Fields<'a> {
         let found = Diagnostic::new(
             &codes::BAD_VALUE,
             text.inner(),
-            format!("`{}` must be {must}, not `{}`", field.name, text.text()),
+            format!("`{}` must be {}, not `{}`", field.name, must(), text.text()),
         );
         report.add(match nearest(text.text(), words.iter().copied()) {
             Some(better) => found.help(format!("write `{better}`")).fix(Fix::safe(
@@ -432,7 +432,7 @@ impl<'a> Fields<'a> {
                 text.inner(),
                 better,
             )),
-            None => found.help(format!("write {must}")),
+            None => found.help(format!("write {}", must())),
         });
         None
     }

@@ -25,9 +25,10 @@ impl Emitter<'_> {
         }
         let (reply, held) = (w.local(), w.local());
         w.push(Instr::Store { local: reply });
-        self.field(w, reply, field_of(Read::Value), failed);
+        // What turns text into a value passes a failure on.
+        self.read(w, reply, field_of(Read::Value));
         match step.store {
-            Store::AsIs => {}
+            Store::AsIs => w.push(Instr::JumpFailed { to: w.to(failed) }),
             Store::Exact => {
                 w.push(Instr::Concat { parts: 1 });
                 w.push(Instr::JumpFailed { to: w.to(failed) });
@@ -83,11 +84,15 @@ impl Emitter<'_> {
         w.free(held);
     }
 
-    fn field(&mut self, w: &mut Writer, local: u8, field: &str, failed: Label) {
+    fn read(&mut self, w: &mut Writer, local: u8, field: &str) {
         w.push(Instr::Load { local });
         w.push(Instr::FieldOrNull {
             name: self.tables.text(field),
         });
+    }
+
+    fn field(&mut self, w: &mut Writer, local: u8, field: &str, failed: Label) {
+        self.read(w, local, field);
         w.push(Instr::JumpFailed { to: w.to(failed) });
     }
 

@@ -179,6 +179,8 @@ pub struct Writer {
     spans: Vec<SpanRun>,
     in_use: Vec<bool>,
     most_locals: usize,
+    /// Where the latest label is.
+    last_bound: usize,
 }
 
 const UNBOUND: u32 = u32::MAX;
@@ -192,10 +194,22 @@ impl Writer {
             spans: Vec::new(),
             in_use: vec![true; params as usize],
             most_locals: params as usize,
+            last_bound: 0,
         }
     }
 
     pub fn push(&mut self, instr: Instr) {
+        // What is set and read at once stays where it is, unless a jump leads between the two.
+        if let (Some(Instr::Store { local: set }), Instr::Load { local }) =
+            (self.code.last(), &instr)
+            && set == local
+            && self.last_bound != self.code.len()
+        {
+            let kept = Instr::Keep { local: *local };
+            self.code.pop();
+            self.code.push(kept);
+            return;
+        }
         self.code.push(instr);
     }
 
@@ -208,6 +222,7 @@ impl Writer {
     /// The label is here.
     pub fn bind(&mut self, label: Label) {
         self.labels[label.0 as usize] = self.code.len() as u32;
+        self.last_bound = self.code.len();
     }
 
     pub fn to(&self, label: Label) -> u32 {

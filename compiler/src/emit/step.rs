@@ -132,9 +132,7 @@ impl Emitter<'_> {
         w.at(step.span);
         self.open(w, opening, number);
         if matches!(opening, Opening::Step) && !step.kind.is_hidden() {
-            w.push(Instr::CountStep {});
-            w.push(Instr::JumpFailed { to: w.to(failed) });
-            w.push(Instr::Pop {});
+            w.push(Instr::CountStep { to: w.to(failed) });
         }
         let hooked = is_hooked(step, opening);
         if hooked {
@@ -300,12 +298,17 @@ impl Emitter<'_> {
         w.push(Instr::StepSkip { step: number });
         w.push(Instr::Jump { to: w.to(next) });
         w.bind(wrong);
-        let failure = w.local();
-        w.push(Instr::Store { local: failure });
-        self.open(w, opening, number);
-        w.push(Instr::Take { local: failure });
+        match opening {
+            Opening::Step => w.push(Instr::StepBeginFailed { step: number }),
+            Opening::Iteration { .. } => {
+                let failure = w.local();
+                w.push(Instr::Store { local: failure });
+                self.open(w, opening, number);
+                w.push(Instr::Take { local: failure });
+                w.free(failure);
+            }
+        }
         w.push(Instr::Jump { to: w.to(failed) });
-        w.free(failure);
         w.bind(run);
     }
 

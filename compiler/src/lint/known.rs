@@ -147,41 +147,93 @@ fn is_no(literal: &Literal) -> bool {
 }
 
 fn comparison(op: Compare, left: &Expr, right: &Expr) -> String {
-    format!("({} {} {})", key(left), op.word(), key(right))
+    let mut out = String::new();
+    print_pair(left, op.word(), right, &mut out);
+    out
 }
 
 /// An expression without its place: two that print the same ask the same.
 fn key(expr: &Expr) -> String {
-    let list = |all: &[Expr]| all.iter().map(key).collect::<Vec<String>>().join(",");
+    let mut out = String::new();
+    print(expr, &mut out);
+    out
+}
+
+fn print_pair(left: &Expr, word: &str, right: &Expr, out: &mut String) {
+    out.push('(');
+    print(left, out);
+    out.extend([" ", word, " "]);
+    print(right, out);
+    out.push(')');
+}
+
+fn print_all(all: &[Expr], out: &mut String) {
+    for item in all {
+        print(item, out);
+        out.push(',');
+    }
+}
+
+fn print(expr: &Expr, out: &mut String) {
     match &expr.kind {
-        ExprKind::Literal(Literal::Text(text)) => format!("'{text}'"),
+        ExprKind::Literal(Literal::Text(text)) => out.extend(["'", text, "'"]),
         // Booleans and the words for them are the same to those who write conditions.
-        ExprKind::Literal(Literal::Bool(value)) => format!("'{value}'"),
-        ExprKind::Literal(literal) => format!("{literal:?}"),
-        ExprKind::Var { name, .. } => name.clone(),
-        ExprKind::Field { of, name, .. } => format!("{}.{name}", key(of)),
-        ExprKind::Index { of, at, .. } => format!("{}[{}]", key(of), key(at)),
-        ExprKind::List(items) => format!("[{}]", list(items)),
-        ExprKind::Map(fields) => fields
-            .iter()
-            .map(|(name, value)| format!("{name}:{}", key(value)))
-            .collect(),
-        ExprKind::Times { of, by } => format!("{}*{by}", key(of)),
+        ExprKind::Literal(Literal::Bool(value)) => {
+            out.push_str(if *value { "'true'" } else { "'false'" });
+        }
+        ExprKind::Literal(literal) => out.push_str(&format!("{literal:?}")),
+        ExprKind::Var { name, .. } => out.push_str(name),
+        ExprKind::Field { of, name, .. } => {
+            print(of, out);
+            out.extend([".", name]);
+        }
+        ExprKind::Index { of, at, .. } => {
+            print(of, out);
+            out.push('[');
+            print(at, out);
+            out.push(']');
+        }
+        ExprKind::List(items) => {
+            out.push('[');
+            print_all(items, out);
+            out.push(']');
+        }
+        ExprKind::Map(fields) => {
+            for (name, value) in fields {
+                out.extend([name, ":"]);
+                print(value, out);
+            }
+        }
+        ExprKind::Times { of, by } => {
+            print(of, out);
+            out.push_str(&format!("*{by}"));
+        }
         ExprKind::Compare {
             op, left, right, ..
-        } => comparison(*op, left, right),
-        ExprKind::Not { of, .. } => format!("!{}", key(of)),
-        ExprKind::And { left, right, .. } => format!("({} and {})", key(left), key(right)),
-        ExprKind::Or { left, right, .. } => format!("({} or {})", key(left), key(right)),
-        ExprKind::Truth { of, .. } => key(of),
-        ExprKind::Call { builtin, args } => format!("{builtin:?}({})", list(args)),
-        ExprKind::Text(text) => text
-            .parts
-            .iter()
-            .map(|part| match part {
-                Part::Literal(text) => text.clone(),
-                Part::Value { expr, .. } => format!("{{{}}}", key(expr)),
-            })
-            .collect(),
+        } => print_pair(left, op.word(), right, out),
+        ExprKind::Not { of, .. } => {
+            out.push('!');
+            print(of, out);
+        }
+        ExprKind::And { left, right, .. } => print_pair(left, "and", right, out),
+        ExprKind::Or { left, right, .. } => print_pair(left, "or", right, out),
+        ExprKind::Truth { of, .. } => print(of, out),
+        ExprKind::Call { builtin, args } => {
+            out.push_str(&format!("{builtin:?}("));
+            print_all(args, out);
+            out.push(')');
+        }
+        ExprKind::Text(text) => {
+            for part in &text.parts {
+                match part {
+                    Part::Literal(text) => out.push_str(text),
+                    Part::Value { expr, .. } => {
+                        out.push('{');
+                        print(expr, out);
+                        out.push('}');
+                    }
+                }
+            }
+        }
     }
 }

@@ -168,6 +168,10 @@ impl Machine {
                 Instr::Load { local } => push!(local!(local).clone()),
                 Instr::Take { local } => push!(std::mem::replace(&mut local!(local), Value::Null)),
                 Instr::Store { local } => local!(local) = pop!(),
+                Instr::Keep { local } => {
+                    debug_assert!(task.stack.len() > base);
+                    local!(local) = task.stack.last().cloned().unwrap_or(Value::Null);
+                }
 
                 Instr::VarOrNull { scope, name } => {
                     let found = text::field(&local!(scope), name_of(plan, name)).cloned();
@@ -539,13 +543,16 @@ impl Machine {
                     self.produce(256)?;
                     push!(Value::map(failure_map(&value)));
                 }
-                Instr::CountStep {} => {
+                Instr::CountStep { to } => {
                     self.steps = self.steps.saturating_add(1);
-                    push!(if self.steps > self.limits.steps {
-                        fail!(StepLimit, "more than {} steps ran", self.limits.steps)
-                    } else {
-                        Value::Null
-                    });
+                    if self.steps > self.limits.steps {
+                        push!(fail!(
+                            StepLimit,
+                            "more than {} steps ran",
+                            self.limits.steps
+                        ));
+                        at = to;
+                    }
                 }
                 Instr::Raise {} => {
                     let value = pop!();
@@ -619,6 +626,12 @@ impl Machine {
                 }
 
                 Instr::StepBegin { step } => leave!(self.begin(task, step, None)),
+                Instr::StepBeginFailed { step } => {
+                    let failure = pop!();
+                    let begun = self.begin(task, step, None);
+                    push!(failure);
+                    leave!(begun);
+                }
                 Instr::StepSkip { step } => leave!(Exit::Note(Note::Skip {
                     step,
                     parent: task.innermost(),

@@ -8,8 +8,9 @@
 //! instruction that ends the program may leave anything, as the machine ends every step and task
 //! then.
 
+use super::shape::{ANYTHING, Class, LINES, Shape, Touch, Way, bit, range_of, shapes};
 use super::{MAX_HEIGHT, Rejected};
-use crate::isa::{BUILTINS, Flow, INSTRUCTIONS, Info, Instr, Kind, Role, Slot, Status};
+use crate::isa::{BUILTINS, Flow, Info, Kind, Role, Slot, Status};
 use crate::plan::{Function, Plan};
 
 // Boxed, so that what passes is cheap to return.
@@ -22,10 +23,11 @@ pub(super) fn check(plan: &Plan) -> Result<Vec<u16>, Rejected> {
         shapes: shapes(),
         ranges: [(0, 0); 16],
         targets: Targets::default(),
+        ready: Vec::new(),
         states: Vec::new(),
         pool: Vec::new(),
         pending: Vec::new(),
-        stack: Vec::with_capacity(MAX_HEIGHT + 512),
+        stack: Stack::new(),
         locals: [None; 256],
         highest: 0,
         function: 0,
@@ -39,139 +41,18 @@ pub(super) fn check(plan: &Plan) -> Result<Vec<u16>, Rejected> {
     Ok(heights)
 }
 
-const ANYTHING: u8 = 8;
-
-// Which of `Checker::ranges` the operand of a role must be in.
-fn range_of(role: Role) -> u8 {
-    match role {
-        Role::Text => 0,
-        Role::Const => 1,
-        Role::Func | Role::TaskFunc => 2,
-        Role::Host => 3,
-        Role::Step => 4,
-        Role::ReadLocal | Role::TakeLocal | Role::WriteLocal | Role::LocalOf(_) => 5,
-        Role::Label => 6,
-        Role::Status => 7,
-        Role::Count | Role::Int | Role::Builtin => ANYTHING,
-    }
-}
-
-/// What a line of the list asks for, ready to be compared.
-#[derive(Clone, Copy)]
-struct Shape {
-    /// Some slot stands for several kinds: what follows does not say it all.
-    several: bool,
-    flow: Way,
-    pop_count: u8,
-    push_count: u8,
-    pops: [Kind; 3],
-    pushes: [Kind; 3],
-    /// What is pushed before a branch.
-    branch: Option<Kind>,
-    ranges: [u8; 3],
-    operands: u8,
-    /// Some operand needs more than to be in its range.
-    particular: bool,
-    /// Which operand is a label.
-    label: u8,
-    /// What is done with locals.
-    locals: [Touch; 2],
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Way {
-    On,
-    Jump,
-    Branch,
-    End,
-}
-
-/// What an operand does with the local it names.
-#[derive(Clone, Copy, PartialEq)]
-enum Touch {
-    No,
-    /// Its kind is what is pushed.
-    Read,
-    Take,
-    /// What is popped is its kind.
-    Write,
-    Of(Kind),
-}
-
-const NOTHING: Shape = Shape {
-    several: true,
-    flow: Way::On,
-    pop_count: 0,
-    push_count: 0,
-    pops: [Kind::Any; 3],
-    pushes: [Kind::Any; 3],
-    branch: None,
-    ranges: [ANYTHING; 3],
-    operands: 0,
-    particular: false,
-    label: 0,
-    locals: [Touch::No; 2],
-};
-
 /// How many kinds are kept at the jump targets of a function, so that a hostile plan does not take
 /// a thousand times its own size to check.
 const MOST_KNOWN: usize = 1 << 25;
 
-/// How many lines the list can have.
-const LINES: usize = 256;
-
-fn shapes() -> [Shape; LINES] {
-    let mut shapes = [NOTHING; LINES];
-    for (info, shape) in INSTRUCTIONS.iter().zip(&mut shapes) {
-        let mut said = true;
-        for (at, &(_, role)) in info.operands.iter().enumerate() {
-            shape.ranges[at] = range_of(role);
-            shape.operands += 1;
-            shape.particular |= matches!(role, Role::TaskFunc | Role::Builtin);
-            let touch = match role {
-                Role::Label => {
-                    shape.label = at as u8;
-                    continue;
-                }
-                Role::ReadLocal => Touch::Read,
-                Role::TakeLocal => Touch::Take,
-                Role::WriteLocal => Touch::Write,
-                Role::LocalOf(kind) => Touch::Of(kind),
-                _ => continue,
-            };
-            match shape.locals.get_mut(at) {
-                Some(place) => *place = touch,
-                None => said = false,
-            }
-        }
-        let mut fill = |slots: &[Slot], kinds: &mut [Kind; 3]| {
-            for (at, slot) in slots.iter().enumerate() {
-                match (slot, kinds.get_mut(at)) {
-                    (Slot::One(kind), Some(place)) => *place = *kind,
-                    (Slot::Held | Slot::Written, Some(place)) if slots.len() == 1 => {
-                        *place = Kind::Any;
-                    }
-                    _ => said = false,
-                }
-            }
-            slots.len() as u8
-        };
-        shape.pop_count = fill(info.pops, &mut shape.pops);
-        shape.push_count = fill(info.pushes, &mut shape.pushes);
-        shape.flow = match info.flow {
-            Flow::Next => Way::On,
-            Flow::Jump => Way::Jump,
-            Flow::End => Way::End,
-            Flow::Branch(slots) => {
-                let mut kinds = [Kind::Any; 3];
-                said &= fill(slots, &mut kinds) <= 1;
-                shape.branch = slots.first().map(|_| kinds[0]);
-                Way::Branch
-            }
-        };
-        shape.several = !said;
-    }
-    shapes
+/// An instruction with what going over it needs.
+#[derive(Clone, Copy, Default)]
+struct Ready {
+    line: u8,
+    /// The first two operands, if they are locals.
+    locals: [u8; 2],
+    /// Where it jumps, counted from the start of the function.
+    label: u32,
 }
 
 /// The instructions of a function that jumps lead to, numbered in their order.
@@ -229,17 +110,62 @@ const UNREACHED: State = State {
     pending: false,
 };
 
+/// A little more than the highest stack and what one instruction adds.
+const ROOM: usize = 2048;
+
+/// The kinds on the stack. There is always room for what one instruction adds: a stack that is
+/// too high is noticed after each.
+struct Stack {
+    kinds: Box<[Kind; ROOM]>,
+    height: usize,
+}
+
+impl Stack {
+    fn new() -> Stack {
+        Stack {
+            kinds: Box::new([Kind::Any; ROOM]),
+            height: 0,
+        }
+    }
+
+    fn all(&self) -> &[Kind] {
+        &self.kinds[..self.height]
+    }
+
+    #[inline(always)]
+    fn push(&mut self, kind: Kind) {
+        self.kinds[self.height % ROOM] = kind;
+        self.height += 1;
+    }
+
+    fn extend(&mut self, kinds: impl IntoIterator<Item = Kind>) {
+        kinds.into_iter().for_each(|kind| self.push(kind));
+    }
+
+    #[inline(always)]
+    fn pop(&mut self) -> Option<Kind> {
+        self.height = self.height.checked_sub(1)?;
+        Some(self.kinds[self.height % ROOM])
+    }
+
+    fn last(&self) -> Option<Kind> {
+        self.all().last().copied()
+    }
+}
+
 struct Checker<'a> {
     plan: &'a Plan,
-    shapes: [Shape; LINES],
+    shapes: &'static [Shape; LINES],
     /// Where the operands of a range start, and how many there are.
     ranges: [(u32, u32); 16],
     targets: Targets,
+    /// The function's instructions.
+    ready: Vec<Ready>,
     states: Vec<State>,
     pool: Vec<Option<Kind>>,
     /// Jump targets whose state changed since they were last gone over from.
     pending: Vec<u32>,
-    stack: Vec<Kind>,
+    stack: Stack,
     locals: [Option<Kind>; 256],
     highest: usize,
     function: u32,
@@ -260,7 +186,7 @@ impl<'a> Checker<'a> {
     fn function(&mut self, function: &Function) -> Checked<u16> {
         self.pool.clear();
         self.pending.clear();
-        self.stack.clear();
+        self.stack.height = 0;
         self.highest = 0;
         self.operands(function)?;
         self.states.clear();
@@ -273,11 +199,11 @@ impl<'a> Checker<'a> {
         // Honest code needs a few; the bound keeps a hostile plan from taking quadratic time.
         let mut patience = (function.end - function.start) as usize * 64 + 4096;
         self.at = function.start;
-        if self.arrive(function, function.start)? {
-            self.path(function, function.start, &mut patience)?;
+        if self.arrive(function, 0)? {
+            self.path(function, 0, &mut patience)?;
         }
         while let Some(target) = self.pending.pop() {
-            let Some(index) = self.targets.find(target - function.start) else {
+            let Some(index) = self.targets.find(target) else {
                 continue;
             };
             if std::mem::take(&mut self.states[index].pending) {
@@ -308,25 +234,33 @@ impl<'a> Checker<'a> {
         self.ranges[range_of(Role::Label) as usize].0 = function.start;
         let code = &plan.code[function.start as usize..function.end as usize];
         self.targets.clear(code.len());
-        for (at, instr) in (function.start..).zip(code) {
-            let shape = &self.shapes[instr.line() & (LINES - 1)];
-            if shape.operands == 0 {
-                continue;
+        self.ready.clear();
+        self.ready.reserve(code.len());
+        for instr in code {
+            let line = instr.line() as u8;
+            let shape = &self.shapes[line as usize];
+            let mut ready = Ready {
+                line,
+                ..Ready::default()
+            };
+            if shape.operands > 0 {
+                let values = instr.values();
+                let mut fine = true;
+                for place in 0..(shape.operands & 3) as usize {
+                    let (start, size) = self.ranges[shape.ranges[place] as usize & 15];
+                    fine &= values[place].wrapping_sub(start) < size;
+                }
+                ready.locals = [values[0] as u8, values[1] as u8];
+                if fine && shape.jumps {
+                    ready.label = values[shape.label as usize % 3] - function.start;
+                    self.targets.mark(ready.label);
+                }
+                if !fine || shape.particular {
+                    self.at = function.start + self.ready.len() as u32;
+                    self.operand(instr.info(), values)?;
+                }
             }
-            let values = instr.values();
-            let mut fine = true;
-            for (&value, &range) in values.iter().zip(&shape.ranges) {
-                let (start, size) = self.ranges[range as usize & 15];
-                fine &= value.wrapping_sub(start) < size;
-            }
-            if fine && matches!(shape.flow, Way::Jump | Way::Branch) {
-                let target = values[shape.label as usize % 3];
-                self.targets.mark(target - function.start);
-            }
-            self.at = at;
-            if !fine || shape.particular {
-                self.operand(instr.info(), values)?;
-            }
+            self.ready.push(ready);
         }
         Ok(())
     }
@@ -357,30 +291,61 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// Go over the code from `at` on with what is known now.
-    fn path(&mut self, function: &Function, start: u32, patience: &mut usize) -> Checked<()> {
-        let code = &self.plan.code;
-        let mut at = start;
+    /// Go over the code from `at` on, counted from the start of the function, with what is known
+    /// now.
+    fn path(&mut self, function: &Function, mut at: u32, patience: &mut usize) -> Checked<()> {
         loop {
-            self.at = at;
+            let Some(&ready) = self.ready.get(at as usize) else {
+                return self.reject("the function does not end");
+            };
+            self.at = function.start + at;
             let Some(left) = patience.checked_sub(1) else {
                 return self.reject("the function is too tangled to check");
             };
             *patience = left;
-            let instr = &code[at as usize];
-            let shape = &self.shapes[instr.line() & (LINES - 1)];
-            let goes_on = if shape.several {
-                self.several(function, instr.info(), instr.values())?
-            } else {
-                self.single(function, *shape, instr)?
+            let shape = &self.shapes[ready.line as usize];
+            let goes_on = match shape.class {
+                Class::Plain => self.effect(shape, shape.pushes[0])?,
+                Class::Read => match self.locals[ready.locals[0] as usize] {
+                    Some(kind) => self.effect(shape, kind)?,
+                    None => return self.unset(),
+                },
+                Class::Take => match self.locals[ready.locals[0] as usize].take() {
+                    Some(kind) => self.effect(shape, kind)?,
+                    None => return self.unset(),
+                },
+                Class::Write => {
+                    let top = self.stack.last();
+                    self.locals[ready.locals[0] as usize] = top;
+                    self.effect(shape, top.unwrap_or(Kind::Any))?
+                }
+                Class::Of(kind) if self.locals[ready.locals[0] as usize] == Some(kind) => {
+                    self.effect(shape, shape.pushes[0])?
+                }
+                Class::End => {
+                    self.pops(shape)?;
+                    false
+                }
+                Class::Jump => {
+                    self.pops(shape)?;
+                    self.branch(function, shape, ready.label)?;
+                    false
+                }
+                Class::Branch => {
+                    self.pops(shape)?;
+                    self.branch(function, shape, ready.label)?;
+                    self.pushes(shape, shape.pushes[0])?
+                }
+                _ if shape.several => {
+                    let instr = &self.plan.code[self.at as usize];
+                    self.several(function, instr.info(), instr.values())?
+                }
+                _ => self.single(function, shape, ready)?,
             };
             if !goes_on {
                 return Ok(());
             }
             at += 1;
-            if at >= function.end {
-                return self.reject("the function does not end");
-            }
             if !self.arrive(function, at)? {
                 return Ok(());
             }
@@ -390,10 +355,10 @@ impl<'a> Checker<'a> {
     /// Come to an instruction; whether there is something new to go on with.
     #[inline(always)]
     fn arrive(&mut self, function: &Function, at: u32) -> Checked<bool> {
-        let Some(index) = self.targets.find(at - function.start) else {
+        let Some(index) = self.targets.find(at) else {
             return Ok(true);
         };
-        self.at = at;
+        self.at = function.start + at;
         self.arrive_at(function, index)
     }
 
@@ -410,56 +375,101 @@ impl<'a> Checker<'a> {
         Ok(true)
     }
 
-    /// An instruction of which the shape says all; whether control goes on to the next.
-    #[inline]
-    fn single(&mut self, function: &Function, shape: Shape, instr: &Instr) -> Checked<bool> {
-        let mut pushes = shape.pushes;
-        if shape.locals != [Touch::No; 2] {
-            let values = instr.values();
-            for (touch, value) in shape.locals.into_iter().zip(values) {
-                let local = &mut self.locals[value as usize & 255];
-                match (touch, *local) {
-                    (Touch::No, _) => {}
-                    (Touch::Read, Some(kind)) => pushes[0] = kind,
-                    (Touch::Take, Some(kind)) => {
-                        pushes[0] = kind;
-                        *local = None;
-                    }
-                    (Touch::Write, _) => match self.stack.last() {
-                        Some(kind) => *local = Some(*kind),
-                        None => return self.reject("the stack is empty"),
-                    },
-                    (Touch::Of(wanted), Some(kind)) if kind == wanted => {}
-                    (Touch::Of(wanted), _) => {
-                        return self.reject(format!("a local does not hold `{}`", wanted.name()));
-                    }
-                    (Touch::Read | Touch::Take, None) => {
-                        return self.reject("a local is read before it is set");
-                    }
-                }
+    #[inline(always)]
+    fn pops(&mut self, shape: &Shape) -> Checked<()> {
+        let count = (shape.pop_count & 3) as usize;
+        let Some(below) = self.stack.height.checked_sub(count) else {
+            return self.unfit(None, Kind::Any);
+        };
+        for place in 0..count {
+            let kind = self.stack.kinds[(self.stack.height - 1 - place) % ROOM];
+            if shape.fit[place] & bit(kind) == 0 {
+                return self.unfit(Some(kind), shape.pops[place]);
             }
         }
-        for &kind in shape.pops[..(shape.pop_count & 3) as usize].iter().rev() {
-            self.pop(kind)?;
-        }
-        if shape.flow != Way::On {
-            if shape.flow == Way::End {
-                return Ok(false);
-            }
-            let target = instr.values()[shape.label as usize % 3];
-            let height = self.stack.len();
-            self.stack.extend(shape.branch);
-            self.note_height()?;
-            self.jump(function, target)?;
-            self.stack.truncate(height);
-            if shape.flow == Way::Jump {
-                return Ok(false);
-            }
-        }
-        // One by one: they are too few for a copy of a block to be worth its call.
-        for &kind in &pushes[..(shape.push_count & 3) as usize] {
+        self.stack.height = below;
+        Ok(())
+    }
+
+    /// Push what the shape says, which is one kind at most.
+    #[inline(always)]
+    fn pushes(&mut self, shape: &Shape, kind: Kind) -> Checked<bool> {
+        if shape.push_count > 0 {
             self.stack.push(kind);
+            self.note_height()?;
         }
+        Ok(true)
+    }
+
+    #[inline(always)]
+    fn effect(&mut self, shape: &Shape, pushed: Kind) -> Checked<bool> {
+        self.pops(shape)?;
+        if shape.push_count > 0 {
+            self.stack.push(pushed);
+            // Taking as much as it leaves, it leaves the stack no higher than it was.
+            if shape.pop_count == 0 {
+                self.note_height()?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Carry what is known to where the instruction jumps.
+    #[inline(always)]
+    fn branch(&mut self, function: &Function, shape: &Shape, label: u32) -> Checked<()> {
+        let height = self.stack.height;
+        self.stack.extend(shape.branch);
+        self.note_height()?;
+        self.jump(function, label)?;
+        self.stack.height = height;
+        Ok(())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn unset<T>(&self) -> Checked<T> {
+        self.reject("a local is read before it is set")
+    }
+
+    /// An instruction of which the shape says all, whatever that is; whether control goes on to
+    /// the next.
+    #[inline(never)]
+    fn single(&mut self, function: &Function, shape: &Shape, ready: Ready) -> Checked<bool> {
+        let mut pushes = shape.pushes;
+        for (touch, value) in shape.locals.into_iter().zip(ready.locals) {
+            let local = &mut self.locals[value as usize];
+            match (touch, *local) {
+                (Touch::No, _) => {}
+                (Touch::Read, Some(kind)) => pushes[0] = kind,
+                (Touch::Take, Some(kind)) => {
+                    pushes[0] = kind;
+                    *local = None;
+                }
+                (Touch::Write, _) => match self.stack.last() {
+                    Some(kind) => {
+                        *local = Some(kind);
+                        pushes[0] = kind;
+                    }
+                    None => return self.reject("the stack is empty"),
+                },
+                (Touch::Of(wanted), Some(kind)) if kind == wanted => {}
+                (Touch::Of(wanted), _) => {
+                    return self.reject(format!("a local does not hold `{}`", wanted.name()));
+                }
+                (Touch::Read | Touch::Take, None) => return self.unset(),
+            }
+        }
+        self.pops(shape)?;
+        match shape.flow {
+            Way::On => {}
+            Way::End => return Ok(false),
+            Way::Jump | Way::Branch => self.branch(function, shape, ready.label)?,
+        }
+        if shape.flow == Way::Jump {
+            return Ok(false);
+        }
+        self.stack
+            .extend(pushes.into_iter().take(shape.push_count.into()));
         self.note_height()?;
         Ok(true)
     }
@@ -474,7 +484,7 @@ impl<'a> Checker<'a> {
                     for &kind in function.results.iter().rev() {
                         self.pop(kind)?;
                     }
-                    if self.stack.iter().any(|kind| kind.is_linear()) {
+                    if self.stack.all().iter().any(|kind| kind.is_linear()) {
                         return self.reject("a step or a set of tasks is open at a return");
                     }
                 }
@@ -488,14 +498,20 @@ impl<'a> Checker<'a> {
         match info.flow {
             Flow::End => return Ok(false),
             Flow::Jump => {
-                self.jump(function, value_of(info, values, &[Role::Label]))?;
+                self.jump(
+                    function,
+                    value_of(info, values, &[Role::Label]) - function.start,
+                )?;
                 return Ok(false);
             }
             Flow::Branch(slots) => {
-                let height = self.stack.len();
+                let height = self.stack.height;
                 self.push(slots, info, values)?;
-                self.jump(function, value_of(info, values, &[Role::Label]))?;
-                self.stack.truncate(height);
+                self.jump(
+                    function,
+                    value_of(info, values, &[Role::Label]) - function.start,
+                )?;
+                self.stack.height = height;
             }
             Flow::Next => {}
         }
@@ -507,6 +523,14 @@ impl<'a> Checker<'a> {
     fn pop(&mut self, wanted: Kind) -> Checked<()> {
         match self.stack.pop() {
             Some(kind) if kind == wanted || kind.fits(wanted) => Ok(()),
+            popped => self.unfit(popped, wanted),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn unfit<T>(&self, popped: Option<Kind>, wanted: Kind) -> Checked<T> {
+        match popped {
             Some(kind) => self.reject(format!(
                 "`{}` is on the stack where `{}` is wanted",
                 kind.name(),
@@ -522,7 +546,7 @@ impl<'a> Checker<'a> {
                 Slot::One(kind) => self.stack.push(kind),
                 other => {
                     let kinds = self.kinds(other, info, values)?;
-                    self.stack.extend_from_slice(kinds);
+                    self.stack.extend(kinds.iter().copied());
                 }
             }
         }
@@ -531,8 +555,8 @@ impl<'a> Checker<'a> {
 
     #[inline]
     fn note_height(&mut self) -> Checked<()> {
-        if self.stack.len() > self.highest {
-            self.highest = self.stack.len();
+        if self.stack.height > self.highest {
+            self.highest = self.stack.height;
             if self.highest > MAX_HEIGHT {
                 return self.reject("the stack grows too high");
             }
@@ -540,8 +564,9 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
+    /// `target` is counted from the start of the function.
     fn jump(&mut self, function: &Function, target: u32) -> Checked<()> {
-        let Some(index) = self.targets.find(target - function.start) else {
+        let Some(index) = self.targets.find(target) else {
             return self.reject("a jump has no label");
         };
         if self.meet(function, index)? && !self.states[index].pending {
@@ -561,16 +586,17 @@ impl<'a> Checker<'a> {
             }
             state.reached = true;
             state.first = self.pool.len() as u32;
-            state.height = self.stack.len() as u32;
+            state.height = self.stack.height as u32;
             self.pool.extend_from_slice(locals);
-            self.pool.extend(self.stack.iter().map(|&kind| Some(kind)));
+            self.pool
+                .extend(self.stack.all().iter().map(|&kind| Some(kind)));
             return Ok(true);
         }
-        if state.height as usize != self.stack.len() {
+        if state.height as usize != self.stack.height {
             return self.reject("paths meet with stacks of different height");
         }
         let first = state.first as usize;
-        let known = &mut self.pool[first..first + locals.len() + self.stack.len()];
+        let known = &mut self.pool[first..first + locals.len() + self.stack.height];
         let (known_locals, known_stack) = known.split_at_mut(locals.len());
         let mut changed = false;
         for (known, &here) in known_locals.iter_mut().zip(locals) {
@@ -580,7 +606,7 @@ impl<'a> Checker<'a> {
                 *known = joined;
             }
         }
-        for (known, &here) in known_stack.iter_mut().zip(&self.stack) {
+        for (known, &here) in known_stack.iter_mut().zip(self.stack.all()) {
             if *known != Some(here) {
                 let joined = known.and_then(|kind| kind.join(here));
                 if joined.is_none() {
@@ -598,8 +624,8 @@ impl<'a> Checker<'a> {
         let locals = function.locals as usize;
         let known = &self.pool[first as usize..first as usize + locals + height as usize];
         self.locals[..locals].copy_from_slice(&known[..locals]);
-        self.stack.clear();
-        self.stack.extend(known[locals..].iter().flatten());
+        self.stack.height = 0;
+        self.stack.extend(known[locals..].iter().copied().flatten());
     }
 
     /// The kinds that a slot stands for, if it can stand for several.
