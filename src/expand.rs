@@ -47,19 +47,46 @@ pub fn expand(args: &ExpandArgs, global: &Global, streams: &mut Streams<'_>) -> 
     }
     let mut variables = run::defaults(plan);
     variables.extend(given);
-    let mut leaves = match leaves(&loaded, variables) {
+    if let Some(refusal) = piped::refusal(&loaded.verified, &variables) {
+        loaded.show_refusal(&refusal, &args.file, global, streams)?;
+        return Ok(USAGE);
+    }
+    let shape = match (args.argv, args.shell) {
+        (true, _) => Shape::Words,
+        (_, true) => Shape::Shell,
+        _ => Shape::Objects,
+    };
+    show(&loaded, variables, shape, streams)
+}
+
+/// How commands are printed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    Objects,
+    Words,
+    Shell,
+}
+
+/// Prints everything that would be started, in the order of the file.
+pub fn show(
+    loaded: &Loaded,
+    variables: Map,
+    shape: Shape,
+    streams: &mut Streams<'_>,
+) -> io::Result<u8> {
+    let mut leaves = match leaves(loaded, variables) {
         Ok(leaves) => leaves,
-        Err(refusal) => {
-            loaded.show_refusal(&refusal, &args.file, global, streams)?;
+        Err(words) => {
+            writeln!(streams.err, "rrc: {words}")?;
             return Ok(USAGE);
         }
     };
     leaves.sort_by(|a, b| a.key.cmp(&b.key));
     for leaf in leaves {
         let argv = &leaf.argv;
-        match (args.argv, args.shell, argv) {
-            (true, _, _) => writeln!(streams.out, "{}", json_text(argv))?,
-            (_, true, Value::List(words)) => {
+        match (shape, argv) {
+            (Shape::Words, _) => writeln!(streams.out, "{}", json_text(argv))?,
+            (Shape::Shell, Value::List(words)) => {
                 let words: Vec<String> = words.iter().map(|word| quote(&render(word))).collect();
                 writeln!(streams.out, "{}", words.join(" "))?;
             }
@@ -77,7 +104,7 @@ pub fn expand(args: &ExpandArgs, global: &Global, streams: &mut Streams<'_>) -> 
 }
 
 /// Everything that would be started, in the order in which it would be.
-fn leaves(loaded: &Loaded, variables: Map) -> Result<Vec<Leaf>, piped::Refusal> {
+fn leaves(loaded: &Loaded, variables: Map) -> Result<Vec<Leaf>, String> {
     let plan = loaded.verified.plan();
     let mut machine = Machine::new(Rc::clone(&loaded.verified), variables, plan.limits);
     let mut found = Vec::new();
@@ -118,11 +145,9 @@ fn leaves(loaded: &Loaded, variables: Map) -> Result<Vec<Leaf>, piped::Refusal> 
             }
             Poll::Done(finished) => {
                 return match finished.outcome {
-                    Ok(Value::Failure(failure)) => {
-                        Err(piped::refused(plan, &failure.message, failure.at))
-                    }
+                    Ok(Value::Failure(failure)) => Err(failure.message.to_string()),
                     Ok(_) => Ok(found),
-                    Err(fault) => Err(piped::refused(plan, &fault.to_string(), fault.at)),
+                    Err(fault) => Err(fault.to_string()),
                 };
             }
         }

@@ -3,6 +3,7 @@
 //! Data goes to `out`, everything else to `err`. Exit codes are documented in `spec/cli.md`.
 #![forbid(unsafe_code)]
 
+mod agents;
 mod audit;
 mod build;
 mod check;

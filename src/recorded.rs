@@ -3,7 +3,7 @@
 use crate::cli::{Global, RunArgs};
 use crate::results::Clock;
 use crate::run::{self, Prepared};
-use crate::{Streams, USAGE, plan, values};
+use crate::{Streams, USAGE, agents, plan, values};
 use rrc_runtime::driver::{Memory, Settings, Then};
 use rrc_runtime::journal::{self, Journal, PLAN, Past, Recorded, Start};
 use rrc_runtime::secret::Secrets;
@@ -296,6 +296,9 @@ fn resume(
     if !run::agents_are_known(verified.plan(), &config, &start.file, streams)? {
         return Ok(USAGE);
     }
+    let Some(agent_commands) = agents::commands(verified.plan(), &config, global, streams)? else {
+        return Ok(USAGE);
+    };
     let Some(timeout) = run::timeout(args, streams)? else {
         return Ok(USAGE);
     };
@@ -311,6 +314,7 @@ fn resume(
         approve: args.approve.clone(),
         deny: args.deny.clone(),
         agents: config.agents.clone(),
+        agent_commands,
     };
     // Times go on from where the run was, as if nothing had been between.
     let started = Clock::now().since_1970_ms().saturating_sub(past.ms);
@@ -418,6 +422,7 @@ fn replay(
         approve: Vec::new(),
         deny: Vec::new(),
         agents: rrc_runtime::agent::Agents::default(),
+        agent_commands: rrc_runtime::agent::Commands::default(),
     };
     let mut variables = run::defaults(verified.plan());
     variables.extend(past.variables.clone());

@@ -3,8 +3,9 @@
 use crate::audit::Audit;
 use crate::cli::{Global, RunArgs, RunFormat};
 use crate::config::Config;
+use crate::expand::{self, Shape};
 use crate::results::{self, Clock};
-use crate::{OK, Streams, USAGE, dry, piped, plan, recorded, values};
+use crate::{OK, Streams, USAGE, agents, dry, piped, plan, recorded, values};
 use rrc_compiler::codes;
 use rrc_compiler::diagnostic::{Diagnostic, Report};
 use rrc_compiler::ir::{EXCLUDE_TAGS, INCLUDE_TAGS, Program};
@@ -134,6 +135,9 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
     if !agents_are_known(verified.plan(), &config, file, streams)? {
         return Ok(USAGE);
     }
+    let Some(agent_commands) = agents::commands(verified.plan(), &config, global, streams)? else {
+        return Ok(USAGE);
+    };
     let Some(directory) = directory(global, streams)? else {
         return Ok(USAGE);
     };
@@ -149,6 +153,7 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
         approve: args.approve.clone(),
         deny: args.deny.clone(),
         agents: config.agents.clone(),
+        agent_commands,
     };
     runner_values(&mut variables, verified.plan(), args, &settings, &clock);
     let prepared = Prepared {
@@ -193,6 +198,9 @@ fn show_plan(
         writeln!(streams.err, "help: name its recipe, or use `rrc disasm`")?;
         return Ok(USAGE);
     };
+    if args.dry_run && piped::gives_result(loaded.verified.plan()) {
+        return expand::show(loaded, variables.clone(), Shape::Objects, streams);
+    }
     match args.explain {
         true => dry::explain(program, sources, streams)?,
         false => {

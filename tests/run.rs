@@ -16,6 +16,8 @@ mod events;
 mod outcomes;
 #[path = "run/parallel.rs"]
 mod parallel;
+#[path = "run/templates.rs"]
+mod templates;
 #[path = "run/values.rs"]
 mod values;
 

@@ -373,7 +373,7 @@ const CRATES: [(&str, &[&[&str]]); 4] = [
             &["cli"],
             &["config", "disk"],
             &["plan", "values", "results"],
-            &["audit", "dry", "piped"],
+            &["agents", "audit", "dry", "piped"],
             &[
                 "build", "check", "disasm", "eval", "expand", "explain", "lsp", "recorded", "run",
                 "runs",

@@ -1,10 +1,15 @@
-//! The command that asks an agent: words with values in them.
+//! The command that asks an agent: a template, made into a plan before the run.
 //!
-//! The template is split into words before any value is put in, so a value never makes a word,
-//! joins two or is read as anything but text. A word that is empty afterwards is left out.
+//! The plan is run with what the question says as its values, until it asks for its command. So a
+//! value never makes a word, joins two or is read as anything but text.
 
 use crate::process::Request;
+use rrc_vm::machine::{Machine, Poll};
+use rrc_vm::text::render;
+use rrc_vm::value::{Map, Value};
+use rrc_vm::verify::Verified;
 use std::path::Path;
+use std::rc::Rc;
 
 /// How agents are asked: a command for all, and others by the agent's name.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +23,23 @@ impl Agents {
         let own = self.by_name.iter().find(|(name, _)| name == agent);
         own.map(|(_, command)| command.as_str())
             .or(self.command.as_deref())
+    }
+
+    /// All commands there are.
+    pub fn commands(&self) -> impl Iterator<Item = &str> {
+        let named = self.by_name.iter().map(|(_, command)| command.as_str());
+        named.chain(self.command.as_deref())
+    }
+}
+
+/// The plans of commands, by their texts.
+#[derive(Clone, Debug, Default)]
+pub struct Commands(pub Vec<(String, Rc<Verified>)>);
+
+impl Commands {
+    fn plan(&self, command: &str) -> Option<&Rc<Verified>> {
+        let known = self.0.iter().find(|(text, _)| text == command);
+        known.map(|(_, plan)| plan)
     }
 }
 
@@ -33,111 +55,64 @@ pub struct Question<'a> {
 }
 
 /// The process that asks the question, or what is wrong with the command.
-pub fn request(command: &str, question: &Question<'_>, here: &Path) -> Result<Request, String> {
+pub fn request(
+    command: &str,
+    commands: &Commands,
+    question: &Question<'_>,
+    here: &Path,
+) -> Result<Request, String> {
+    let plan = commands.plan(command).ok_or("there is no plan of it")?;
     // A command that does not ask for the mode is told it in the prompt.
-    let prompt = match command.contains("{mode}") || question.mode.is_empty() {
+    let asks = ["{mode", "{!mode"]
+        .iter()
+        .any(|hole| command.contains(hole));
+    let prompt = match asks || question.mode.is_empty() {
         true => question.prompt.to_string(),
         false => format!("MODE: {}\n\n{}", question.mode, question.prompt),
     };
-    let mut words = Vec::new();
-    for word in split(command) {
-        let word = fill(&word, |name| match name {
-            "agent" => Some(question.agent),
-            "prompt" => Some(&prompt),
-            "system_prompt" => Some(question.system_prompt),
-            "model" => Some(question.model),
-            "mode" => Some(question.mode),
-            "step_id" => Some(question.step_id),
-            "cwd" => Some(question.cwd),
-            _ => None,
-        })?;
-        words.push(word);
-    }
-    let mut words = words.into_iter();
-    let program = words
-        .next()
-        .filter(|word| !word.is_empty())
-        .ok_or("the command is empty")?;
+    let values: Map = [
+        ("agent", question.agent),
+        ("prompt", &prompt),
+        ("system_prompt", question.system_prompt),
+        ("model", question.model),
+        ("mode", question.mode),
+        ("step_id", question.step_id),
+        ("cwd", question.cwd),
+    ]
+    .into_iter()
+    .map(|(name, value)| (Rc::from(name), Value::text(value)))
+    .collect();
+    let mut words = words(plan, values)?.into_iter();
+    let program = words.next().ok_or("the command is empty")?;
     let mut request = Request::new(program);
-    request.args = words.filter(|word| !word.is_empty()).collect();
+    request.args = words.collect();
     request.cwd = here.to_path_buf();
     Ok(request)
 }
 
-/// Words as a shell would see them, with quotes and backslashes and nothing else.
-fn split(command: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut quote: Option<char> = None;
-    let mut characters = command.chars();
-    while let Some(c) = characters.next() {
-        match (quote, c) {
-            (None | Some('"'), '\\') => {
-                word.get_or_insert_default()
-                    .push(characters.next().unwrap_or('\\'));
+/// The words of the first command that a plan asks for.
+fn words(plan: &Rc<Verified>, values: Map) -> Result<Vec<String>, String> {
+    let mut machine = Machine::new(Rc::clone(plan), values, plan.plan().limits);
+    loop {
+        match machine.poll() {
+            Poll::Call(call) => {
+                let argv = call.args.into_iter().find(|(name, _)| *name == "argv");
+                return match argv {
+                    Some((_, Value::List(words))) => {
+                        Ok(words.iter().map(|word| render(word).to_string()).collect())
+                    }
+                    _ => Err("it is not a single command".to_string()),
+                };
             }
-            (Some(open), c) if c == open => quote = None,
-            (Some(_), c) => word.get_or_insert_default().push(c),
-            (None, '\'' | '"') => {
-                quote = Some(c);
-                word.get_or_insert_default();
+            Poll::Done(finished) => {
+                return Err(match finished.outcome {
+                    Ok(Value::Failure(failure)) => failure.message.to_string(),
+                    Ok(_) => "it runs nothing".to_string(),
+                    Err(fault) => fault.to_string(),
+                });
             }
-            (None, c) if c.is_whitespace() => words.extend(word.take()),
-            (None, c) => word.get_or_insert_default().push(c),
+            Poll::Idle => return Err("it waits for something".to_string()),
+            _ => {}
         }
-    }
-    words.extend(word);
-    words
-}
-
-/// Puts values into one word. A value is never looked at again.
-fn fill<'a>(word: &str, value: impl Fn(&str) -> Option<&'a str>) -> Result<String, String> {
-    let mut filled = String::new();
-    let mut rest = word;
-    while let Some(open) = rest.find('{') {
-        let Some(length) = rest[open + 1..].find(['{', '}']) else {
-            break;
-        };
-        let close = open + 1 + length;
-        if rest.as_bytes()[close] == b'{' || length == 0 {
-            filled.push_str(&rest[..close]);
-            rest = &rest[close..];
-            continue;
-        }
-        let name = &rest[open + 1..close];
-        filled.push_str(&rest[..open]);
-        filled.push_str(value(name).ok_or_else(|| format!("there is no value `{name}`"))?);
-        rest = &rest[close + 1..];
-    }
-    filled.push_str(rest);
-    Ok(filled)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_value_stays_one_word_and_an_empty_one_goes() {
-        let question = Question {
-            agent: "a",
-            prompt: "it's {model} \"two\" words",
-            system_prompt: "",
-            model: "",
-            mode: "plan",
-            step_id: "s",
-            cwd: "/",
-        };
-        let made = request(
-            "ask -p {prompt} --model={model} {model} 'x y'",
-            &question,
-            Path::new("/"),
-        );
-        let made = made.unwrap();
-        assert_eq!(made.program, "ask");
-        let prompt = "MODE: plan\n\nit's {model} \"two\" words";
-        assert_eq!(made.args, ["-p", prompt, "--model=", "x y"]);
-        assert!(request("ask {nope}", &question, Path::new("/")).is_err());
-        assert!(request("", &question, Path::new("/")).is_err());
     }
 }

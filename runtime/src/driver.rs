@@ -6,7 +6,7 @@
 mod history;
 mod perform;
 
-use crate::agent::Agents;
+use crate::agent::{Agents, Commands};
 use crate::event::{Event, RecordId, RunStatus, StepRef, What};
 use crate::journal::{Again, Finish, Journal, Past};
 use crate::process::{ChildId, Loop, Request, Setup, Signal, TimerId};
@@ -43,6 +43,7 @@ pub struct Settings {
     pub approve: Vec<String>,
     pub deny: Vec<String>,
     pub agents: Agents,
+    pub agent_commands: Commands,
 }
 
 /// What a run remembers, and what it keeps to itself.

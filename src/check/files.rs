@@ -124,7 +124,7 @@ fn looks_like_a_template(bytes: &[u8]) -> bool {
             let work = fields.get("template").is_some_and(|template| {
                 template.is_string() || template.is_array() || template.is_object()
             });
-            work && !fields.contains_key("atip") && count * 2 > fields.len()
+            work && !fields.contains_key("atip") && count * 2 >= fields.len()
         }
         Ok(_) => false,
         Err(_) => bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{'),

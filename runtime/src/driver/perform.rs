@@ -221,7 +221,8 @@ impl Driver<'_> {
             step_id: &step_id,
             cwd: &base.cwd.to_string_lossy(),
         };
-        match agent::request(command, &question, &base.cwd) {
+        let commands = &self.settings.agent_commands;
+        match agent::request(command, commands, &question, &base.cwd) {
             Ok(mut request) => {
                 // A program beside the recipe is named as the user sees it from here.
                 if request.program.contains('/') {
@@ -419,7 +420,9 @@ impl Driver<'_> {
         if let Some(Value::Int(code)) = field("exit_code") {
             ran.code = Some(*code);
         }
-        ran.timed_out = matches!(field("timed_out"), Some(Value::Bool(true)));
+        // What was ended while the run goes on was ended because its time was over.
+        let ended = kind == Some(FailureKind::Interrupted) && self.stopping.is_none();
+        ran.timed_out = ended || matches!(field("timed_out"), Some(Value::Bool(true)));
         ran.started = !matches!(
             kind,
             Some(
