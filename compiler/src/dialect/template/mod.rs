@@ -35,6 +35,51 @@ const RESULT: &str = "result#";
 /// Bytes of each stream of a command that are kept.
 const MOST_OUTPUT: u64 = 256 << 20;
 
+/// What each field of a node is for.
+pub const FIELD_HELP: [(&str, &str); 13] = [
+    ("label", "what a branch is called in reports"),
+    (
+        "parallel",
+        "`true`: the nodes of a list, or the copies of a `repeat`, run at once",
+    ),
+    (
+        "when",
+        "`true`, `false`, a name, `!name` or one placeholder: whether the node runs",
+    ),
+    (
+        "args",
+        "what can be given: `name`, `name:type`, `name=default`",
+    ),
+    ("defaults", "values for names that are not given"),
+    (
+        "timeout",
+        "milliseconds: for each try of a command, for all tries of a group",
+    ),
+    ("delay", "milliseconds to wait before the node"),
+    (
+        "output",
+        "at the root: `stdout`, a value, or a path with placeholders",
+    ),
+    ("retry", "how many tries there are at most"),
+    (
+        "failure",
+        "how far a failure reaches: `continue`, `branch` or `root`",
+    ),
+    ("recover", "a template that runs between two tries"),
+    (
+        "repeat",
+        "how often: a number, a placeholder, or `{list.length}`",
+    ),
+    ("template", "a command, a list of nodes, or a node"),
+];
+/// What `repeat` sets.
+pub const REPEAT_HELP: [(&str, &str); 4] = [
+    ("index", "the number of the copy, from 0"),
+    ("prev", "the number of the copy before, in a ring"),
+    ("next", "the number of the copy behind, in a ring"),
+    ("repeat", "how many copies there are"),
+];
+
 /// Whether a document is a template: an object with `template`, or what may stand there alone.
 pub fn is_template(root: Node<'_>) -> bool {
     let one_of = |names: &[&str]| names.iter().any(|name| root.get(name).is_some());
