@@ -12,7 +12,7 @@ use rrc_vm::plan::HostKind;
 use rrc_vm::text::{json_text, render};
 use rrc_vm::value::{Map, Value};
 use std::collections::{HashMap, VecDeque};
-use std::io;
+use std::io::{self, Write as _};
 use std::rc::Rc;
 
 /// One command that would be started: where it stands, as numbers that sort and as words.
@@ -47,16 +47,18 @@ pub fn expand(args: &ExpandArgs, global: &Global, streams: &mut Streams<'_>) -> 
     }
     let mut variables = run::defaults(plan);
     variables.extend(given);
-    if let Some(refusal) = piped::refusal(&loaded.verified, &variables) {
-        loaded.show_refusal(&refusal, &args.file, global, streams)?;
-        return Ok(USAGE);
-    }
     let shape = match (args.argv, args.shell) {
         (true, _) => Shape::Words,
         (_, true) => Shape::Shell,
         _ => Shape::Objects,
     };
-    show(&loaded, variables, shape, streams)
+    match show(&loaded, variables, shape, streams)? {
+        Ok(()) => Ok(OK),
+        Err(refusal) => {
+            loaded.show_refusal(&refusal, &args.file, global, streams)?;
+            Ok(USAGE)
+        }
+    }
 }
 
 /// How commands are printed.
@@ -73,38 +75,33 @@ pub fn show(
     variables: Map,
     shape: Shape,
     streams: &mut Streams<'_>,
-) -> io::Result<u8> {
+) -> io::Result<Result<(), piped::Refusal>> {
     let mut leaves = match leaves(loaded, variables) {
         Ok(leaves) => leaves,
-        Err(words) => {
-            writeln!(streams.err, "rrc: {words}")?;
-            return Ok(USAGE);
-        }
+        Err(refusal) => return Ok(Err(refusal)),
     };
     leaves.sort_by(|a, b| a.key.cmp(&b.key));
+    let mut out = io::BufWriter::with_capacity(1 << 16, &mut *streams.out);
     for leaf in leaves {
         let argv = &leaf.argv;
         match (shape, argv) {
-            (Shape::Words, _) => writeln!(streams.out, "{}", json_text(argv))?,
+            (Shape::Words, _) => writeln!(out, "{}", json_text(argv))?,
             (Shape::Shell, Value::List(words)) => {
                 let words: Vec<String> = words.iter().map(|word| quote(&render(word))).collect();
-                writeln!(streams.out, "{}", words.join(" "))?;
+                writeln!(out, "{}", words.join(" "))?;
             }
             _ => {
                 let path = json_text(&Value::text(leaf.path));
-                writeln!(
-                    streams.out,
-                    "{{\"argv\":{},\"path\":{path}}}",
-                    json_text(argv)
-                )?;
+                writeln!(out, "{{\"argv\":{},\"path\":{path}}}", json_text(argv))?;
             }
         }
     }
-    Ok(OK)
+    out.flush()?;
+    Ok(Ok(()))
 }
 
 /// Everything that would be started, in the order in which it would be.
-fn leaves(loaded: &Loaded, variables: Map) -> Result<Vec<Leaf>, String> {
+fn leaves(loaded: &Loaded, variables: Map) -> Result<Vec<Leaf>, piped::Refusal> {
     let plan = loaded.verified.plan();
     let mut machine = Machine::new(Rc::clone(&loaded.verified), variables, plan.limits);
     let mut found = Vec::new();
@@ -145,9 +142,11 @@ fn leaves(loaded: &Loaded, variables: Map) -> Result<Vec<Leaf>, String> {
             }
             Poll::Done(finished) => {
                 return match finished.outcome {
-                    Ok(Value::Failure(failure)) => Err(failure.message.to_string()),
+                    Ok(Value::Failure(failure)) => {
+                        Err(piped::refused(plan, &failure.message, failure.at))
+                    }
                     Ok(_) => Ok(found),
-                    Err(fault) => Err(fault.to_string()),
+                    Err(fault) => Err(piped::refused(plan, &fault.to_string(), fault.at)),
                 };
             }
         }

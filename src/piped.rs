@@ -55,7 +55,7 @@ pub fn refusal(verified: &Rc<Verified>, variables: &Map) -> Option<Refusal> {
     }
 }
 
-fn refused(plan: &Plan, message: &str, at: u32) -> Refusal {
+pub fn refused(plan: &Plan, message: &str, at: u32) -> Refusal {
     let run = plan.spans.iter().rev().find(|run| run.from <= at);
     Refusal {
         message: message.to_string(),

@@ -199,7 +199,9 @@ fn show_plan(
         return Ok(USAGE);
     };
     if args.dry_run && piped::gives_result(loaded.verified.plan()) {
-        return expand::show(loaded, variables.clone(), Shape::Objects, streams);
+        // The values have been looked at already.
+        let shown = expand::show(loaded, variables.clone(), Shape::Objects, streams)?;
+        return Ok(shown.map_or(USAGE, |()| OK));
     }
     match args.explain {
         true => dry::explain(program, sources, streams)?,

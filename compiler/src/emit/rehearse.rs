@@ -6,7 +6,7 @@ use super::builder::{Label, Writer};
 use super::expr::SCOPE;
 use super::terms;
 use crate::ir::Literal;
-use crate::ir::flow::{Declared, Flow, Stage, Term, Times, ValueKind, Work};
+use crate::ir::flow::{Declared, Flow, Stage, Term, TermKind, Times, ValueKind, Work};
 use rrc_vm::isa::Instr;
 
 /// The most turns a stage may have.
@@ -90,6 +90,9 @@ impl Emitter<'_> {
 
     /// Works out everything that a stage will work out, and starts nothing.
     pub(super) fn rehearse(&mut self, w: &mut Writer, stage: &Stage, refused: Label) {
+        if !may_be_refused(stage) {
+            return;
+        }
         let next = w.label();
         if let Some(guard) = &stage.guard {
             terms::condition(w, &mut self.tables, guard, refused);
@@ -114,8 +117,17 @@ impl Emitter<'_> {
         }
         match &stage.work {
             Work::Run { words, .. } => {
-                terms::argv(w, &mut self.tables, words, refused);
-                w.push(Instr::Pop {});
+                // The name of the program must not be empty; other words only have to be there.
+                let (name, rest) = words.split_at(words.len().min(1));
+                if name.iter().any(|name| !is_literal(name)) {
+                    terms::argv(w, &mut self.tables, name, refused);
+                    w.push(Instr::Pop {});
+                }
+                for word in rest.iter().filter(|word| word.may_fail()) {
+                    terms::term(w, &mut self.tables, word);
+                    w.push(Instr::JumpFailed { to: w.to(refused) });
+                    w.push(Instr::Pop {});
+                }
             }
             Work::Inside(inner) => self.rehearse(w, inner, refused),
             Work::Seq(all) | Work::Par(all) => {
@@ -188,5 +200,42 @@ impl Emitter<'_> {
         w.push(Instr::Add {});
         w.push(Instr::IntOr { to: w.to(failed) });
         w.push(Instr::Store { local: turns.at });
+    }
+}
+
+fn is_literal(term: &Term) -> bool {
+    matches!(term.kind, TermKind::Literal(_))
+}
+
+/// Whether values can be given that a stage cannot use.
+fn may_be_refused(stage: &Stage) -> bool {
+    let tries = stage.tries.as_ref();
+    let numbers = [&stage.pause, &stage.deadline];
+    let given = |number: &Option<Term>| number.as_ref().is_some_and(|term| !is_literal(term));
+    stage.guard.as_ref().is_some_and(Term::may_fail)
+        || numbers.into_iter().any(given)
+        || tries.is_some_and(|tries| {
+            !is_literal(&tries.most) || tries.recover.as_deref().is_some_and(may_be_refused)
+        })
+        || match &stage.work {
+            Work::Run { words, .. } => {
+                words.first().is_some_and(|name| !is_literal(name))
+                    || words.iter().any(Term::may_fail)
+            }
+            Work::Inside(inner) => may_be_refused(inner),
+            Work::Seq(all) | Work::Par(all) => all.iter().any(may_be_refused),
+            Work::Times(times) => !within(&times.count) || may_be_refused(&times.body),
+        }
+}
+
+/// Whether a number of turns is written in the file, and allowed.
+fn within(count: &Term) -> bool {
+    let most = i64::from(MOST_TURNS);
+    match &count.kind {
+        TermKind::Literal(Literal::Int(count)) => *count <= most,
+        TermKind::Literal(Literal::Text(count)) => {
+            count.parse::<i64>().is_ok_and(|count| count <= most)
+        }
+        _ => false,
     }
 }

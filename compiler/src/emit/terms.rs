@@ -13,7 +13,7 @@ pub fn term(w: &mut Writer, tables: &mut Tables, term: &Term) {
     w.at(term.span);
     match &term.kind {
         TermKind::Literal(literal) => push_literal(w, tables, literal),
-        TermKind::Var(name) => {
+        TermKind::Var(name) | TermKind::Turn(name) => {
             let name = tables.text(name);
             w.push(Instr::VarOrFail { scope: SCOPE, name });
         }

@@ -167,6 +167,8 @@ pub enum TermKind {
     Literal(Literal),
     /// A value by its name; a failure if there is none.
     Var(String),
+    /// What [`Times`] sets, by its name.
+    Turn(String),
     /// The first; the second if the first is a failure or, where a truth is named, not true. If
     /// both are failures, the first one.
     OrElse {
@@ -220,6 +222,45 @@ impl Term {
 
     pub fn new(span: Span, kind: TermKind) -> Term {
         Term { span, kind }
+    }
+
+    /// Whether it depends on what is given whether there is a value at all.
+    pub fn may_fail(&self) -> bool {
+        match &self.kind {
+            TermKind::Literal(_) | TermKind::Turn(_) => false,
+            TermKind::Var(_) | TermKind::Item { .. } | TermKind::Length(_) => true,
+            // When the first fails there is the second.
+            TermKind::OrElse { or, .. } => or.may_fail(),
+            TermKind::Pick { test, yes, no, .. } => {
+                test.may_fail() || yes.may_fail() || no.may_fail()
+            }
+            TermKind::Arith { .. } => !self.is_small(),
+            TermKind::Pad { of, .. } => of.may_fail() || !self.is_small(),
+            TermKind::Text(parts) => parts.iter().any(Term::may_fail),
+        }
+    }
+
+    /// Whether it is a number that is made of the numbers of turns in a way that cannot overflow:
+    /// there are not so many turns.
+    fn is_small(&self) -> bool {
+        const SMALL: std::ops::Range<i64> = 0..1 << 32;
+        match &self.kind {
+            TermKind::Literal(Literal::Int(int)) => SMALL.contains(int),
+            TermKind::Turn(_) => true,
+            TermKind::Pad { of, .. } => of.is_small(),
+            TermKind::Arith { op, left, right } => {
+                let fits = match op {
+                    Arith::Add | Arith::Sub => true,
+                    // There is at least one turn.
+                    Arith::Rem => {
+                        matches!(&right.kind, TermKind::Turn(name) if name.starts_with("repeat"))
+                    }
+                    Arith::Mul | Arith::Div => false,
+                };
+                fits && left.is_small() && right.is_small()
+            }
+            _ => false,
+        }
     }
 
     pub fn or(self, or: Term) -> Term {

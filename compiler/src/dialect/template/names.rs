@@ -190,7 +190,7 @@ impl<'a> Env<'a> {
 
     fn turn_value(&self, known: &str, underscores: u8, span: Span) -> Term {
         let (index, total) = turn_names(self.repeats);
-        let var = |name: &str| Box::new(Term::new(span, TermKind::Var(name.to_string())));
+        let var = |name: &str| Box::new(Term::new(span, TermKind::Turn(name.to_string())));
         let number = |int: i64| Box::new(Term::new(span, TermKind::Literal(Literal::Int(int))));
         let two = |op, left, right| Term::new(span, TermKind::Arith { op, left, right });
         let value = match known {
