@@ -32,7 +32,9 @@ const AMPLIHACK: &str = "  # What step N is for, in a sentence.
     parse_json: false
 ";
 
-const SHORT: &str =
+/// A command and its output.
+pub const PLAIN: &str = "  - {id: sN, type: bash, command: 'echo N', output: oN}\n";
+pub const SHORT: &str =
     "  - {id: sN, type: bash, command: ': {{user.name}}', condition: '{{out0}} != 1'}\n";
 
 pub const DIALECTS: [(&str, &str); 2] = [("amplifier", AMPLIFIER), ("amplihack", AMPLIHACK)];
@@ -62,10 +64,10 @@ pub fn largest(step: &str) -> String {
     text
 }
 
-/// A recipe of so many steps.
-pub fn steps(count: usize) -> String {
+/// A recipe of so many such steps.
+pub fn steps(step: &str, count: usize) -> String {
     let mut text = header();
-    (1..=count).for_each(|number| add(&mut text, SHORT, number));
+    (1..=count).for_each(|number| add(&mut text, step, number));
     text
 }
 

@@ -470,8 +470,8 @@ impl<'a> Driver<'a> {
             (Some(above), None) => format!("{}/{id}", above.path),
             (None, _) => id.clone(),
         };
-        let path = match record.and_then(|record| self.turns.get(&record)) {
-            Some(turn) if kind == StepKind::Template => format!("{id}{turn}"),
+        let path = match kind {
+            StepKind::Template => self.command_path(&id, above, record),
             _ => path,
         };
         StepRef {
@@ -479,6 +479,24 @@ impl<'a> Driver<'a> {
             id,
             path,
             kind,
+        }
+    }
+
+    /// The path of a command: its own name says where it stands in its file, so only what stands
+    /// around the file comes before it, and which turn of a loop it is behind it.
+    fn command_path(&self, id: &str, above: Option<&StepRef>, record: Option<RecordId>) -> String {
+        let around = match above {
+            Some(above) if above.kind == StepKind::Template && id.starts_with(&above.id) => {
+                above.path.rsplit_once('/').map(|(around, _)| around)
+            }
+            Some(above) => Some(above.path.as_str()),
+            None => None,
+        };
+        let turn = record.and_then(|record| self.turns.get(&record));
+        let turn = turn.map_or("", String::as_str);
+        match around {
+            Some(around) => format!("{around}/{id}{turn}"),
+            None => format!("{id}{turn}"),
         }
     }
 

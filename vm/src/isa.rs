@@ -437,6 +437,7 @@ instructions! {
     0x1a "has_var" HasVar(scope: MapLocal, name: Text) [] => [Bool] (next) 2 "push whether a variable is set";
     0x1b "set_var" SetVar(scope: MapLocal, name: Text) [Data] => [] (next) 2 "set a variable";
     0x1c "unset_var" UnsetVar(scope: MapLocal, name: Text) [] => [] (next) 2 "forget a variable";
+    0x1d "keep_var" KeepVar(scope: MapLocal, name: Text) [Data] => [Data] (next) 2 "set a variable to a copy of the top";
 
     // Paths into values.
     0x20 "field_or_null" FieldOrNull(name: Text) [Any] => [Any] (next) 2 "push a field of a map; null if there is none";
@@ -485,9 +486,9 @@ instructions! {
     0x4e "in_by_type" InByType() [Any Any] => [Any] (next) 2 "the first is an item of the second, a part of its text, or one of its keys; items by eq_by_type";
 
     // Truth, and what follows from it.
-    0x50 "truth_words" TruthWords() [Data] => [Bool] (next) 1 "false for null, a zero number, an empty list or map, and the texts `false False 0 none None` and the empty one";
-    0x51 "truth_emptiness" TruthEmptiness() [Data] => [Bool] (next) 1 "false for null, false, a zero number, and everything empty";
-    0x52 "truth_flags" TruthFlags() [Data] => [Bool] (next) 1 "false for null, false, a zero number, an empty list or map, and the texts `0 false no` and the blank one, in any case";
+    0x50 "truth_words" TruthWords(to: Label) [Any] => [Bool] (branch Any) 1 "go to the label with a failure; else false for null, a zero number, an empty list or map, and the texts `false False 0 none None` and the empty one";
+    0x51 "truth_emptiness" TruthEmptiness(to: Label) [Any] => [Bool] (branch Any) 1 "go to the label with a failure; else false for null, false, a zero number, and everything empty";
+    0x52 "truth_flags" TruthFlags(to: Label) [Any] => [Bool] (branch Any) 1 "go to the label with a failure; else false for null, false, a zero number, an empty list or map, and the texts `0 false no` and the blank one, in any case";
     0x53 "not" Not() [Bool] => [Bool] (next) 1 "the other truth value";
     0x54 "is_null" IsNull() [Data] => [Bool] (next) 1 "whether it is null";
     0x55 "fit" Fit(wanted: Const) [Any] => [Any] (next) 4 "bring a value into the form that a declaration asks for; a failure if it does not fit";

@@ -288,16 +288,18 @@ impl Emitter<'_> {
 
 /// Stack: the value, then its text, which is empty or an integer, or a failure.
 fn integer_or_empty(w: &mut Writer, failed: Label) {
-    let (local, empty) = (w.local(), w.label());
+    let (local, empty, done) = (w.local(), w.label(), w.label());
     w.push(Instr::Concat { parts: 1 });
-    w.push(Instr::JumpFailed { to: w.to(failed) });
     w.push(Instr::Store { local });
     w.push(Instr::Load { local });
-    w.push(Instr::Load { local });
-    w.push(Instr::TruthEmptiness {});
+    w.push(Instr::TruthEmptiness { to: w.to(failed) });
     w.push(Instr::JumpUnless { to: w.to(empty) });
+    w.push(Instr::Load { local });
     w.push(Instr::NeedInteger {});
+    w.push(Instr::Jump { to: w.to(done) });
     w.bind(empty);
+    w.push(Instr::Load { local });
+    w.bind(done);
     w.free(local);
 }
 

@@ -106,6 +106,18 @@ impl Emitter<'_> {
         value: Option<Taken>,
         failed: Label,
     ) {
+        let plain = step.bind.iter().all(|bind| bind.read == Read::Value);
+        if plain && value.is_none() {
+            for bind in &step.bind {
+                let name = self.tables.text(&bind.name);
+                w.push(Instr::KeepVar { scope: SCOPE, name });
+            }
+            w.push(match takes_value(step, value) {
+                true => Instr::StepOutput {},
+                false => Instr::Pop {},
+            });
+            return;
+        }
         w.push(Instr::Store { local: held });
         for bind in &step.bind {
             match bind.read {

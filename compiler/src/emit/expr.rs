@@ -73,48 +73,36 @@ pub fn expr(writer: &mut Writer, tables: &mut Tables, expr: &Expr) {
         ExprKind::Not { of, truth } => {
             let end = writer.label();
             self::expr(writer, tables, of);
-            writer.push(Instr::JumpFailed { to: writer.to(end) });
-            writer.push(truth_of(*truth));
+            writer.push(truth_of(*truth, writer.to(end)));
             writer.push(Instr::Not {});
             writer.bind(end);
         }
+        ExprKind::Truth { of, .. } if is_boolean(of) => self::expr(writer, tables, of),
         ExprKind::Truth { of, truth } => {
             let end = writer.label();
             self::expr(writer, tables, of);
-            writer.push(Instr::JumpFailed { to: writer.to(end) });
-            writer.push(truth_of(*truth));
+            writer.push(truth_of(*truth, writer.to(end)));
             writer.bind(end);
         }
-        ExprKind::And { left, right, truth } => {
+        ExprKind::And { truth, .. } | ExprKind::Or { truth, .. } => {
+            let is_and = matches!(expr.kind, ExprKind::And { .. });
             let (end, decided) = (writer.label(), writer.label());
-            self::expr(writer, tables, left);
-            writer.push(Instr::JumpFailed { to: writer.to(end) });
-            writer.push(truth_of(*truth));
-            writer.push(Instr::JumpUnless {
-                to: writer.to(decided),
-            });
-            self::expr(writer, tables, right);
-            writer.push(Instr::JumpFailed { to: writer.to(end) });
-            writer.push(truth_of(*truth));
-            writer.push(Instr::Jump { to: writer.to(end) });
+            let operands = operands(expr, is_and, *truth);
+            for (number, operand) in operands.iter().enumerate() {
+                self::expr(writer, tables, operand);
+                writer.push(truth_of(*truth, writer.to(end)));
+                let to = writer.to(decided);
+                writer.push(match (number + 1 == operands.len(), is_and) {
+                    (true, _) => Instr::Jump { to: writer.to(end) },
+                    (false, true) => Instr::JumpUnless { to },
+                    (false, false) => Instr::JumpIf { to },
+                });
+            }
             writer.bind(decided);
-            writer.push(Instr::False {});
-            writer.bind(end);
-        }
-        ExprKind::Or { left, right, truth } => {
-            let (end, decided) = (writer.label(), writer.label());
-            self::expr(writer, tables, left);
-            writer.push(Instr::JumpFailed { to: writer.to(end) });
-            writer.push(truth_of(*truth));
-            writer.push(Instr::JumpIf {
-                to: writer.to(decided),
+            writer.push(match is_and {
+                true => Instr::False {},
+                false => Instr::True {},
             });
-            self::expr(writer, tables, right);
-            writer.push(Instr::JumpFailed { to: writer.to(end) });
-            writer.push(truth_of(*truth));
-            writer.push(Instr::Jump { to: writer.to(end) });
-            writer.bind(decided);
-            writer.push(Instr::True {});
             writer.bind(end);
         }
         ExprKind::Call { builtin, args } => {
@@ -128,6 +116,36 @@ pub fn expr(writer: &mut Writer, tables: &mut Tables, expr: &Expr) {
             });
         }
         ExprKind::Text(text) => self::text(writer, tables, text),
+    }
+}
+
+/// Whether it gives a boolean or fails: every policy of truth agrees on booleans.
+fn is_boolean(expr: &Expr) -> bool {
+    matches!(
+        expr.kind,
+        ExprKind::Compare { .. }
+            | ExprKind::Not { .. }
+            | ExprKind::And { .. }
+            | ExprKind::Or { .. }
+            | ExprKind::Truth { .. }
+    )
+}
+
+/// What `a and b and c` asks one after the other: the first that decides ends it, however they
+/// are grouped.
+fn operands(expr: &Expr, is_and: bool, policy: Truth) -> Vec<&Expr> {
+    match &expr.kind {
+        ExprKind::And { left, right, truth } if is_and && *truth == policy => [
+            operands(left, is_and, policy),
+            operands(right, is_and, policy),
+        ]
+        .concat(),
+        ExprKind::Or { left, right, truth } if !is_and && *truth == policy => [
+            operands(left, is_and, policy),
+            operands(right, is_and, policy),
+        ]
+        .concat(),
+        _ => vec![expr],
     }
 }
 
@@ -266,18 +284,19 @@ fn compare(writer: &mut Writer, op: Compare, equality: Equality) {
     });
     if negated {
         let end = writer.label();
-        writer.push(Instr::JumpFailed { to: writer.to(end) });
         // Comparisons give booleans, on which every policy of truth agrees.
-        writer.push(Instr::TruthEmptiness {});
+        let to = writer.to(end);
+        writer.push(Instr::TruthEmptiness { to });
         writer.push(Instr::Not {});
         writer.bind(end);
     }
 }
 
-pub fn truth_of(truth: Truth) -> Instr {
+/// Whether the top is true, or to the label with its failure.
+pub fn truth_of(truth: Truth, to: u32) -> Instr {
     match truth {
-        Truth::Words => Instr::TruthWords {},
-        Truth::Emptiness => Instr::TruthEmptiness {},
-        Truth::Flags => Instr::TruthFlags {},
+        Truth::Words => Instr::TruthWords { to },
+        Truth::Emptiness => Instr::TruthEmptiness { to },
+        Truth::Flags => Instr::TruthFlags { to },
     }
 }

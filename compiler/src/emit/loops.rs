@@ -315,8 +315,7 @@ impl Emitter<'_> {
         let (again, wrong, ended, done) = (w.label(), w.label(), w.label(), w.label());
         w.bind(again);
         expr::expr(w, &mut self.tables, &body.condition.expr);
-        w.push(Instr::JumpFailed { to: w.to(wrong) });
-        w.push(truth_of(body.condition.truth));
+        w.push(truth_of(body.condition.truth, w.to(wrong)));
         w.push(Instr::JumpUnless { to: w.to(done) });
         let allowed = w.label();
         w.push(Instr::Load { local: at });
@@ -492,8 +491,7 @@ impl Emitter<'_> {
     fn until(&mut self, w: &mut Writer, until: Option<&Guard>, wrong: Label, done: Label) {
         if let Some(until) = until {
             expr::expr(w, &mut self.tables, &until.expr);
-            w.push(Instr::JumpFailed { to: w.to(wrong) });
-            w.push(truth_of(until.truth));
+            w.push(truth_of(until.truth, w.to(wrong)));
             w.push(Instr::JumpIf { to: w.to(done) });
         }
     }

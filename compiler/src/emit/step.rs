@@ -257,10 +257,9 @@ impl Emitter<'_> {
             w.push(local.map_or(Instr::Pop {}, |local| Instr::Store { local }));
         }
         w.push(Instr::Store { local: SCOPE });
-        w.push(Instr::JumpFailed {
+        w.push(Instr::TruthEmptiness {
             to: w.to(exits.failed),
         });
-        w.push(Instr::TruthEmptiness {});
         w.push(Instr::JumpIf {
             to: w.to(exits.ended),
         });
@@ -290,8 +289,7 @@ impl Emitter<'_> {
     ) {
         let (wrong, skip, run) = (w.label(), w.label(), w.label());
         expr::expr(w, &mut self.tables, &guard.expr);
-        w.push(Instr::JumpFailed { to: w.to(wrong) });
-        w.push(truth_of(guard.truth));
+        w.push(truth_of(guard.truth, w.to(wrong)));
         w.push(Instr::JumpIf { to: w.to(run) });
         w.bind(skip);
         w.at(step.span);
@@ -433,10 +431,9 @@ impl Emitter<'_> {
         w.push(Instr::FieldOrNull { name: exit_code });
         w.push(Instr::Const { constant: codes });
         w.push(Instr::InByType {});
-        w.push(Instr::JumpFailed {
+        w.push(Instr::TruthEmptiness {
             to: w.to(give_up_over),
         });
-        w.push(Instr::TruthEmptiness {});
         w.push(Instr::JumpIf { to: w.to(give_up) });
     }
 

@@ -48,7 +48,11 @@ impl Machine {
         macro_rules! pop {
             () => {{
                 debug_assert!(task.stack.len() > base);
-                task.stack.pop().unwrap_or(Value::Null)
+                // Not `unwrap_or`, which makes a value to drop.
+                match task.stack.pop() {
+                    Some(value) => value,
+                    None => Value::Null,
+                }
             }};
         }
         macro_rules! push {
@@ -115,6 +119,17 @@ impl Machine {
                     Err(error) => or_failure(Err(error), frame.at),
                 })
             };
+        }
+        macro_rules! truth {
+            ($to:ident, |$value:ident| $body:expr) => {{
+                let $value = pop!();
+                if $value.failed() {
+                    push!($value);
+                    at = $to;
+                } else {
+                    push!(Value::Bool($body));
+                }
+            }};
         }
         // The top of so many values if one of them failed; else where they start.
         macro_rules! many {
@@ -188,8 +203,11 @@ impl Machine {
                     let found = text::field(&local!(scope), name_of(plan, name)).is_some();
                     push!(Value::Bool(found));
                 }
-                Instr::SetVar { scope, name } => {
+                Instr::SetVar { scope, name } | Instr::KeepVar { scope, name } => {
                     let value = pop!();
+                    if let Instr::KeepVar { .. } = instr {
+                        push!(value.clone());
+                    }
                     self.nest(&value)?;
                     let name = self.text(plan, name)?;
                     if let Value::Map(fields) = &mut local!(scope) {
@@ -376,15 +394,16 @@ impl Machine {
                 }
                 Instr::InByType {} => contains!(policy::in_by_type),
 
-                Instr::TruthWords {} => push!(Value::Bool(policy::truth_words(&pop!()))),
-                Instr::TruthEmptiness {} => push!(Value::Bool(policy::truth_emptiness(&pop!()))),
-                Instr::TruthFlags {} => {
-                    let value = pop!();
+                Instr::TruthWords { to } => truth!(to, |value| policy::truth_words(&value)),
+                Instr::TruthEmptiness { to } => {
+                    truth!(to, |value| policy::truth_emptiness(&value));
+                }
+                Instr::TruthFlags { to } => truth!(to, |value| {
                     if let Value::Text(text) = &value {
                         self.charge(text.len() as u64 >> 6)?;
                     }
-                    push!(Value::Bool(policy::truth_flags(&value)));
-                }
+                    policy::truth_flags(&value)
+                }),
                 Instr::Not {} => push!(Value::Bool(!is_true(&pop!()))),
                 Instr::IsNull {} => push!(Value::Bool(matches!(pop!(), Value::Null))),
                 Instr::Fit { wanted } => unary!(|a| {

@@ -30,21 +30,8 @@ impl Machine {
     /// Charge for bytes that are about to be made.
     #[inline]
     pub(super) fn produce(&mut self, bytes: u64) -> Result<(), FaultKind> {
-        if bytes > self.limits.memory {
-            return Err(FaultKind::OutOfMemory);
-        }
-        self.produced = self.produced.saturating_add(bytes);
+        self.keep(bytes)?;
         self.charge(bytes >> 6)
-    }
-
-    /// Bytes that are made once however often they are used, and are no more than the plan itself
-    /// has. They are not charged for: a machine that is started again has them already, and must
-    /// make the same run. What a run holds of them is counted with all else that it holds.
-    pub(super) fn hold(&self, bytes: u64) -> Result<(), FaultKind> {
-        match bytes > self.limits.memory {
-            true => Err(FaultKind::OutOfMemory),
-            false => Ok(()),
-        }
     }
 
     /// Charge for reading all of a value; its bytes when written out.
@@ -58,6 +45,16 @@ impl Machine {
         };
         self.charge(bytes >> 6)?;
         Ok(bytes)
+    }
+
+    /// Look at what is made once and kept for later runs: it costs no fuel, or a run would cost more
+    /// than the one after it, and it is no more than the plan itself has. What a run holds of it is
+    /// counted with all else that it holds.
+    pub(super) fn keep(&self, bytes: u64) -> Result<(), FaultKind> {
+        match bytes > self.limits.memory {
+            true => Err(FaultKind::OutOfMemory),
+            false => Ok(()),
+        }
     }
 
     /// Charge for putting a value into a list or a map.

@@ -18,7 +18,7 @@ impl Machine {
     #[cold]
     pub(super) fn make_text(&mut self, plan: &Plan, id: u32) -> Result<Rc<str>, FaultKind> {
         let text: Rc<str> = name_of(plan, id).into();
-        self.hold(text.len() as u64)?;
+        self.keep(text.len() as u64)?;
         if let Some(slot) = self.texts.get_mut(id as usize) {
             *slot = Some(text.clone());
         }
@@ -49,13 +49,13 @@ impl Machine {
             Some(Const::Text(text)) => Value::Text(self.text(plan, text)?),
             Some(Const::List { first, count }) => {
                 let parts = run(first, count as usize);
-                self.hold(parts.len() as u64 * 24)?;
+                self.keep(parts.len() as u64 * 24)?;
                 let items = parts.iter().map(|&part| self.constant(plan, part));
                 Value::list(items.collect::<Result<_, _>>()?)
             }
             Some(Const::Map { first, count }) => {
                 let parts = run(first, count as usize * 2);
-                self.hold(parts.len() as u64 * 32)?;
+                self.keep(parts.len() as u64 * 32)?;
                 let mut fields = Map::default();
                 for pair in parts.chunks_exact(2) {
                     let name = self.text(plan, pair[0])?;

@@ -99,6 +99,9 @@ fn int_with_float(int: i64, float: f64) -> Option<Ordering> {
 /// A number as Python's `float()` reads it: blanks around it, a sign, `inf`, `nan`, an exponent,
 /// and single underscores between digits.
 pub(crate) fn number_with_underscores(text: &str) -> Option<Number> {
+    if !may_be_number(text) {
+        return None;
+    }
     let text = text.trim();
     if !text.contains('_') {
         return plain_number(text);
@@ -114,6 +117,14 @@ pub(crate) fn number_with_underscores(text: &str) -> Option<Number> {
     } else {
         None
     }
+}
+
+/// Whether it starts like a number, or with a blank. Most texts do not.
+fn may_be_number(text: &str) -> bool {
+    let first = text.bytes().next();
+    first.is_some_and(|byte| {
+        byte.is_ascii_digit() || !byte.is_ascii_graphic() || b"+-._iInN".contains(&byte)
+    })
 }
 
 /// A number with blanks around it.
