@@ -31,6 +31,7 @@ impl Machine {
     #[inline]
     pub(super) fn produce(&mut self, bytes: u64) -> Result<(), FaultKind> {
         self.keep(bytes)?;
+        self.produced = self.produced.saturating_add(bytes);
         self.charge(bytes >> 6)
     }
 
@@ -48,8 +49,7 @@ impl Machine {
     }
 
     /// Look at what is made once and kept for later runs: it costs no fuel, or a run would cost more
-    /// than the one after it, and it is no more than the plan itself has. What a run holds of it is
-    /// counted with all else that it holds.
+    /// than the one after it. The census counts all of it, made or not, for the same reason.
     pub(super) fn keep(&self, bytes: u64) -> Result<(), FaultKind> {
         match bytes > self.limits.memory {
             true => Err(FaultKind::OutOfMemory),
@@ -97,6 +97,10 @@ impl Machine {
                 }
             }
         }
+        let plan = self.plan();
+        let (texts, constants) = (plan.texts.len() as u64, plan.constants.len() as u64);
+        census.bytes += plan.texts.all.len() as u64 + (texts + constants) * 40;
+        census.bytes += plan.parts.len() as u64 * 24;
         census.bytes += self.cancelled.len() as u64 * 16;
         let limit = self.limits.memory;
         if census.bytes > limit {
