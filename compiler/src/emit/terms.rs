@@ -26,8 +26,7 @@ pub fn term(w: &mut Writer, tables: &mut Tables, term: &Term) {
         } => {
             let (end, otherwise) = (w.label(), w.label());
             self::term(w, tables, test);
-            w.push(Instr::JumpFailed { to: w.to(end) });
-            w.push(truth_of(*truth));
+            w.push(truth_of(*truth, w.to(end)));
             w.push(Instr::JumpUnless {
                 to: w.to(otherwise),
             });
@@ -88,7 +87,7 @@ fn or_else(w: &mut Writer, tables: &mut Tables, of: &Term, truth: Option<Truth>,
             let otherwise = w.label();
             w.push(Instr::Store { local: first });
             w.push(Instr::Load { local: first });
-            w.push(truth_of(truth));
+            w.push(truth_of(truth, w.to(missing)));
             w.push(Instr::JumpUnless {
                 to: w.to(otherwise),
             });
@@ -116,8 +115,7 @@ fn or_else(w: &mut Writer, tables: &mut Tables, of: &Term, truth: Option<Truth>,
 /// A truth value on the stack; to `failed` with a failure.
 pub fn condition(w: &mut Writer, tables: &mut Tables, guard: &Term, failed: Label) {
     term(w, tables, guard);
-    w.push(Instr::JumpFailed { to: w.to(failed) });
-    w.push(truth_of(Truth::Flags));
+    w.push(truth_of(Truth::Flags, w.to(failed)));
 }
 
 /// The words of a command as a list; to `failed` with a failure.

@@ -234,8 +234,22 @@ impl<'a> Lower<'_, 'a> {
                 }
             }
             Hole::OrText { name, .. } => self.not_outside(env, name, at(0..name.len())),
-            Hole::Choice { name, name_at, .. } => {
+            Hole::Choice {
+                name,
+                name_at,
+                yes,
+                no,
+                ..
+            } => {
                 self.not_outside(env, name, at(name_at.clone()));
+                if no.starts_with("//") {
+                    let message = format!("the first text ends at the first colon: it is `{yes}`");
+                    self.report_once(
+                        Diagnostic::new(&codes::BAD_PLACEHOLDER, at(0..inner.len()), message)
+                            .severity(codes::Severity::Warning)
+                            .help("put texts with colons into `defaults`"),
+                    );
+                }
             }
             Hole::Item { name, at: position } => {
                 self.require(env, name, at(0..name.len()));

@@ -54,6 +54,14 @@ impl<'a> Lower<'_, 'a> {
         if let Some(scalar) = field.scalar()
             && let Plain::Bool(value) = resolve(scalar, self.schema)
         {
+            let message = match value {
+                true => "the node always runs",
+                false => "the node never runs",
+            };
+            self.add(
+                Diagnostic::new(&codes::CONSTANT_CONDITION, field.span, message)
+                    .help("remove `when`, or name a value that decides"),
+            );
             return Some(literal(field.span, Literal::Bool(value)));
         }
         let Some(text) = self.text(field) else {

@@ -146,6 +146,16 @@ fn paths<'a>(lower: &mut Lower<'_, 'a>, text: Text<'a>, words: &[Word], at: usiz
         if shown.starts_with('-') || !(wide || decided) {
             continue;
         }
+        if name == "rm" && may_be_root(shown) {
+            let message = "when the values are empty this removes everything";
+            let span = text.span(word.range.clone());
+            lower.add(
+                Diagnostic::new(&codes::WIDE_PATH, span, message)
+                    .severity(codes::Severity::Warning)
+                    .help("put a fixed directory before it"),
+            );
+            continue;
+        }
         let how = if decided {
             "a value decides"
         } else {
@@ -161,6 +171,23 @@ fn paths<'a>(lower: &mut Lower<'_, 'a>, text: Text<'a>, words: &[Word], at: usiz
                 .help("put a fixed directory before it"),
         );
     }
+}
+
+/// Whether a path is nothing but slashes when the values in it are empty, as they may be.
+fn may_be_root(word: &str) -> bool {
+    let mut rest = String::new();
+    for piece in holes::pieces(word) {
+        match piece {
+            Piece::Plain(range) => rest.push_str(word.get(range).unwrap_or_default()),
+            Piece::Hole(range) => {
+                let inner = word.get(range).unwrap_or_default();
+                if !inner.ends_with('=') && !inner.ends_with("??") {
+                    return false;
+                }
+            }
+        }
+    }
+    !rest.is_empty() && rest.bytes().all(|byte| byte == b'/')
 }
 
 /// `--name {x=}`: when the value is empty its word goes, and the flag takes the next.

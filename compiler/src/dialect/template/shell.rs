@@ -23,7 +23,7 @@ pub fn look<'a>(lower: &mut Lower<'_, 'a>, text: Text<'a>, words: &[Word]) {
         }
         let span = text.span(word.range.clone());
         let shown = &word.text;
-        let finding = if OPERATORS.contains(&shown.as_str()) && !word.quoted {
+        let finding = if is_operator(shown) && !word.quoted {
             let help = match shown.as_str() {
                 "|" => "write the two commands as a list: each reads what the one before writes",
                 "&&" => {
@@ -40,6 +40,10 @@ pub fn look<'a>(lower: &mut Lower<'_, 'a>, text: Text<'a>, words: &[Word]) {
             let span = text.span(word.source(range));
             Diagnostic::new(&codes::SHELL_SYNTAX, span, message)
                 .help("pass it as a value, with a placeholder such as `{home}`")
+        } else if is_pattern(&word.text) && !word.quoted {
+            let message = format!("no shell expands this: `{program}` is given `{shown}` itself");
+            Diagnostic::new(&codes::SHELL_SYNTAX, span, message)
+                .help("quote it if the program expands it, or run `sh -c`")
         } else if number == 0 && is_assignment(&word.text) && words.len() > 1 && !word.quoted {
             let message = format!("no shell reads this: `{shown}` is taken for the program");
             Diagnostic::new(&codes::SHELL_SYNTAX, span, message).help("write `env` before it")
@@ -118,6 +122,25 @@ fn variable(text: &str) -> Option<std::ops::Range<usize>> {
         c if c.is_ascii_alphabetic() || c == '_' => Some(at..at + 1 + name),
         _ => None,
     }
+}
+
+/// A word that is an operator, or begins with a redirection.
+fn is_operator(text: &str) -> bool {
+    let redirects = ["2>", "&>", ">", "<"].iter().any(|sign| {
+        let rest = text.strip_prefix(sign);
+        rest.is_some_and(|rest| {
+            rest.starts_with(|c: char| c.is_alphanumeric() || "/.~>&".contains(c))
+        })
+    });
+    OPERATORS.contains(&text) || redirects
+}
+
+/// A pattern of file names, outside of placeholders.
+fn is_pattern(text: &str) -> bool {
+    holes::pieces(text).into_iter().any(|piece| match piece {
+        Piece::Plain(range) => text.get(range).is_some_and(|plain| plain.contains('*')),
+        Piece::Hole(_) => false,
+    })
 }
 
 fn is_assignment(text: &str) -> bool {
