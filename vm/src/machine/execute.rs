@@ -573,14 +573,8 @@ impl Machine {
                         at = to;
                     }
                 }
-                Instr::Raise {} => {
-                    let value = pop!();
-                    push!(flow::raise(value, frame.at));
-                }
-                Instr::Refuse {} => {
-                    let value = pop!();
-                    push!(flow::refuse(value));
-                }
+                Instr::Raise {} => push!(flow::raise(pop!(), frame.at)),
+                Instr::Refuse {} => push!(flow::refuse(pop!())),
 
                 Instr::Tasks {} => {
                     self.produce(128)?;
