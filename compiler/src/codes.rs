@@ -104,6 +104,7 @@ codes! {
     TYPE_CONFLICT "RRC0222" "type-conflict" Error "a value is declared with two types";
     UNKNOWN_OUTPUT "RRC0223" "unknown-output" Error "`output` names a value that nothing gives";
     MINUS_IN_NAME "RRC0224" "minus-in-name" Warning "a difference that other runners read as one name";
+    MISSPELT_INPUT "RRC0225" "misspelt-input" Warning "a call gives nearly the name of something that the recipe takes";
 
     BAD_CONDITION "RRC0301" "bad-condition" Error "a condition that cannot be read";
     UNKNOWN_FUNCTION "RRC0302" "unknown-function" Error "a function or method that does not exist";

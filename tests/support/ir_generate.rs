@@ -592,6 +592,7 @@ impl Generator {
         Call {
             recipe: self.text(1),
             context: unique,
+            names: Vec::new(),
             inherits: self.random.once_in(2),
             // What a recipe spreads could meet what is set beside it.
             spreads: !self.beside && self.random.once_in(2),

@@ -287,15 +287,17 @@ impl Lower<'_> {
         fields.require("recipe", self.report)?;
         let recipe = fields.text("recipe", self.report)?;
         let recipe = self.text(recipe);
-        let mut context = Vec::new();
+        let (mut context, mut names) = (Vec::new(), Vec::new());
         for entry in fields.map("context", self.report).unwrap_or_default() {
             if let Some(name) = entry.name() {
                 context.push((name.to_string(), self.given(entry.value)));
+                names.push(name_span(entry.key));
             }
         }
         Some(Node::Act(Box::new(Action::Call(Call {
             recipe,
             context,
+            names,
             inherits: self.dialect.shares_variables,
             spreads: self.dialect.shares_variables,
             target: None,

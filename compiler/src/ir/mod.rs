@@ -271,6 +271,8 @@ pub struct Agent {
 pub struct Call {
     pub recipe: Text,
     pub context: Vec<(String, Expr)>,
+    /// Where the names of `context` stand.
+    pub names: Vec<Span>,
     /// Does the recipe see all variables, or only those in `context`?
     pub inherits: bool,
     /// Do its variables become variables here, besides being the value of the step?

@@ -9,6 +9,7 @@ mod constant_condition;
 mod environment;
 mod field_of_text;
 mod flow;
+mod given;
 mod in_number;
 mod known;
 mod never_equal;
@@ -116,6 +117,10 @@ pub static LINTS: &[Lint] = &[
     Lint {
         code: &codes::SCHEMA_AS_VALUE,
         check: schema_as_value::check,
+    },
+    Lint {
+        code: &codes::MISSPELT_INPUT,
+        check: given::check,
     },
     Lint {
         code: &codes::OVERWRITTEN_BY_ID,

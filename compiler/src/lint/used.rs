@@ -107,7 +107,7 @@ impl<'a> Uses<'a> {
     }
 
     /// The same, and whether a script reads it by itself.
-    fn reads(&self, number: usize, name: &str) -> bool {
+    pub fn reads(&self, number: usize, name: &str) -> bool {
         let spelt = spelt(name);
         self.any(number, |own| {
             own.names.contains(name) || own.mentions.contains(&spelt)
@@ -152,7 +152,7 @@ fn meant<'a>(survey: &Survey<'a>, number: usize, bind: &Bind) -> Option<&'a str>
 
 /// A letter too many, too few, wrong or swapped. `part1` and `part2`, `file` and `files` are two
 /// names, not one and a slip.
-fn is_slip(one: &str, other: &str) -> bool {
+pub fn is_slip(one: &str, other: &str) -> bool {
     let missing = |from: &str, of: &str| {
         let mut rest: Vec<char> = from.chars().collect();
         let found = |c: char, rest: &mut Vec<char>| {
