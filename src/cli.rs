@@ -64,6 +64,8 @@ pub struct Global {
 pub enum Dialect {
     Amplifier,
     Amplihack,
+    /// What JSON files are; recipes are read as they say
+    Template,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -91,6 +93,8 @@ pub enum Command {
     Runs(RunsArgs),
     /// Evaluate one condition
     Eval(EvalArgs),
+    /// Print what a template would run, and run nothing
+    Expand(ExpandArgs),
     /// Show a plan as text
     Disasm(DisasmArgs),
     /// Say what a finding means; without a code, list them all
@@ -244,6 +248,9 @@ pub struct RunArgs {
     /// Leave no record in .rrc/runs: the run cannot be resumed or replayed
     #[arg(long, conflicts_with_all = ["resume", "replay"])]
     pub no_record: bool,
+    /// Exit with the code of the command that made a template fail
+    #[arg(short = 'x', long)]
+    pub exit_code: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -289,6 +296,25 @@ pub struct EvalArgs {
 }
 
 #[derive(Debug, Args)]
+pub struct ExpandArgs {
+    /// The template, or the plan of one
+    #[arg(value_name = "TEMPLATE.json")]
+    pub file: String,
+    /// Set a value
+    #[arg(short, long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Values from a YAML or JSON file
+    #[arg(long, value_name = "FILE")]
+    pub vars: Option<PathBuf>,
+    /// Print only the words, a list a line
+    #[arg(long, conflicts_with = "shell")]
+    pub argv: bool,
+    /// Print the words as a shell would read them
+    #[arg(long)]
+    pub shell: bool,
+}
+
+#[derive(Debug, Args)]
 pub struct DisasmArgs {
     /// The plan
     #[arg(value_name = "PLAN")]
@@ -327,6 +353,7 @@ impl Global {
         rrc_compiler::dialect::find(match self.dialect? {
             Dialect::Amplifier => "amplifier",
             Dialect::Amplihack => "amplihack",
+            Dialect::Template => return None,
         })
     }
 

@@ -3,6 +3,7 @@
 //! Data goes to `out`, everything else to `err`. Exit codes are documented in `spec/cli.md`.
 #![forbid(unsafe_code)]
 
+mod agents;
 mod audit;
 mod build;
 mod check;
@@ -12,11 +13,13 @@ mod disasm;
 mod disk;
 mod dry;
 mod eval;
+mod expand;
 mod explain;
 mod late;
 mod list;
 mod live;
 mod lsp;
+mod piped;
 mod plan;
 mod preflight;
 mod recorded;
@@ -69,6 +72,7 @@ pub fn run(
         cli::Command::Run(args) => run::run(args, global, &mut streams),
         cli::Command::Runs(args) => runs::runs(args, &mut streams),
         cli::Command::Eval(args) => eval::eval(args, global, &mut streams),
+        cli::Command::Expand(args) => expand::expand(args, global, &mut streams),
         cli::Command::Disasm(args) => disasm::disasm(args, global, &mut streams),
         cli::Command::Explain(args) => explain::explain(args, &mut streams),
         cli::Command::List => list::list(global, &mut streams),

@@ -71,7 +71,7 @@ pub fn compile(
     if checked.readable && !shown.has_errors() && checked.program.units.is_empty() {
         writeln!(
             streams.err,
-            "rrc: `{path}` is no recipe: templates and tools do not run yet"
+            "rrc: `{path}` does not run by itself: it describes a tool, or is made of recipes that another host knows"
         )?;
     }
     if let Some(root) = checked.program.units.first_mut() {

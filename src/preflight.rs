@@ -3,11 +3,11 @@
 //! Without an agent that could be asked nothing runs. The rest is said, and decides nothing: a step
 //! may bring what is missing, and what a failing step means is for the recipe to say.
 
-use crate::cli::RunArgs;
+use crate::cli::{Global, RunArgs};
 use crate::config::Config;
-use crate::{Streams, USAGE};
+use crate::{Streams, USAGE, agents};
 use rrc_compiler::diagnostic::nearest;
-use rrc_runtime::agent::{self, Agents, KNOWN, Question};
+use rrc_runtime::agent::{self, Agents, Commands, KNOWN, Question};
 use rrc_runtime::process::find_program;
 use rrc_vm::plan::{HostCall, HostKind, NeedKind, Plan};
 use rrc_vm::value::Map;
@@ -15,9 +15,29 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
-/// How agents are asked: as the command line says, else as the configuration does, else by the
-/// first program of those that are known and here.
-pub fn agents(
+/// A run that may ask agents.
+pub struct Asking<'a> {
+    pub plan: &'a Plan,
+    pub args: &'a RunArgs,
+    pub config: &'a Config,
+    pub directory: &'a Path,
+    pub global: &'a Global,
+}
+
+impl Asking<'_> {
+    /// How agents are asked: as the command line says, else as the configuration does, else by
+    /// the first program of those that are known and here.
+    pub fn agents(&self, streams: &mut Streams<'_>) -> io::Result<Result<Commands, u8>> {
+        let agents = match chosen(self.plan, self.args, self.config, self.directory, streams)? {
+            Ok(agents) => agents,
+            Err(code) => return Ok(Err(code)),
+        };
+        let compiled = agents::compile(agents, self.global, streams)?;
+        Ok(compiled.ok_or(USAGE))
+    }
+}
+
+fn chosen(
     plan: &Plan,
     args: &RunArgs,
     config: &Config,
@@ -27,7 +47,7 @@ pub fn agents(
     let mut agents = config.agents.clone();
     let asks = |call: &HostCall| matches!(call.kind, HostKind::Agent | HostKind::Recipe);
     if args.agent.is_none() && !plan.calls.iter().any(asks) {
-        return Ok(Ok(agents));
+        return Ok(Ok(Agents::default()));
     }
     agents.path.extend(agent_places(directory));
     let known = |name: &str| KNOWN.iter().find(|known| known.name == name);
@@ -88,7 +108,7 @@ pub struct Preflight<'a> {
     pub plan: &'a Plan,
     pub file: &'a str,
     pub directory: &'a Path,
-    pub agents: &'a Agents,
+    pub agents: &'a Commands,
     /// Variables that are given from outside.
     pub given: &'a Map,
     pub args: &'a RunArgs,
@@ -136,7 +156,7 @@ impl Preflight<'_> {
                 ..Question::default()
             };
             let step = self.step(need.step);
-            if self.agents.command(question.agent).is_none() {
+            if self.agents.agents.command(question.agent).is_none() {
                 if !unknown.contains(&step) {
                     unknown.push(step);
                 }

@@ -295,8 +295,14 @@ fn resume(
         let words = format!("{} is not there any more", start.directory.display());
         return refuse(&words, "", streams);
     }
-    let agents = match preflight::agents(verified.plan(), args, &config, &start.directory, streams)?
-    {
+    let asking = preflight::Asking {
+        plan: verified.plan(),
+        args,
+        config: &config,
+        directory: &start.directory,
+        global,
+    };
+    let agents = match asking.agents(streams)? {
         Ok(agents) => agents,
         Err(code) => return Ok(code),
     };
@@ -433,7 +439,7 @@ fn replay(
         timeout: None,
         approve: Vec::new(),
         deny: Vec::new(),
-        agents: rrc_runtime::agent::Agents::default(),
+        agents: rrc_runtime::agent::Commands::default(),
     };
     let mut variables = run::defaults(verified.plan());
     variables.extend(past.variables.clone());

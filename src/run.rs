@@ -3,10 +3,13 @@
 use crate::audit::Audit;
 use crate::cli::{Global, RunArgs, RunFormat};
 use crate::config::Config;
+use crate::expand::{self, Shape};
 use crate::live::Live;
 use crate::preflight::{self, Preflight};
 use crate::results::{self, Clock};
-use crate::{OK, Streams, USAGE, dry, late, plan, recorded, values};
+use crate::{OK, Streams, USAGE, dry, late, piped, plan, recorded, values};
+use rrc_compiler::codes;
+use rrc_compiler::diagnostic::{Diagnostic, Report};
 use rrc_compiler::ir::{EXCLUDE_TAGS, INCLUDE_TAGS, Program};
 use rrc_compiler::source::Sources;
 use rrc_runtime::driver::{self, Memory, Outcome, Settings};
@@ -57,6 +60,28 @@ pub fn load(
     }))
 }
 
+impl Loaded {
+    /// Says why the values that were given cannot be used, where the file reads them.
+    pub fn show_refusal(
+        &self,
+        refusal: &piped::Refusal,
+        file: &str,
+        global: &Global,
+        streams: &mut Streams<'_>,
+    ) -> io::Result<()> {
+        let (message, span) = (&refusal.message, refusal.span);
+        match &self.understood {
+            Some((_, sources)) => {
+                let mut report = Report::default();
+                let finding = Diagnostic::new(&codes::REFUSED_VALUES, span, message.as_str());
+                report.add(finding.help("give values with `-s name=value` or `--vars FILE`"));
+                plan::show(&report, sources, global, streams)
+            }
+            None => writeln!(streams.err, "rrc: {file}: {message}"),
+        }
+    }
+}
+
 /// All that is known before the first step.
 pub struct Prepared<'a> {
     pub verified: &'a Rc<Verified>,
@@ -88,6 +113,10 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
     if !values::put_over(&mut variables, args.vars.as_deref(), &args.set, streams)? {
         return Ok(USAGE);
     }
+    if let Some(refusal) = piped::refusal(verified, &variables) {
+        loaded.show_refusal(&refusal, file, global, streams)?;
+        return Ok(USAGE);
+    }
     if args.frozen
         && let Some(first) = recorded::changed(verified.plan(), file).first()
     {
@@ -109,7 +138,14 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
     let Some(directory) = directory(global, streams)? else {
         return Ok(USAGE);
     };
-    let agents = match preflight::agents(verified.plan(), args, &config, &directory, streams)? {
+    let asking = preflight::Asking {
+        plan: verified.plan(),
+        args,
+        config: &config,
+        directory: &directory,
+        global,
+    };
+    let agents = match asking.agents(streams)? {
         Ok(agents) => agents,
         Err(code) => return Ok(code),
     };
@@ -162,6 +198,7 @@ pub fn perform_and_report(
         Some(Signal::Interrupt) => 130,
         Some(Signal::Terminate) => 143,
         Some(Signal::Hangup) => 129,
+        None if args.exit_code && !outcome.status.is_success() => piped::exit_code(&outcome),
         None => outcome.status.exit_code(),
     })
 }
@@ -179,6 +216,11 @@ fn show_plan(
         writeln!(streams.err, "help: name its recipe, or use `rrc disasm`")?;
         return Ok(USAGE);
     };
+    if args.dry_run && piped::gives_result(loaded.verified.plan()) {
+        // The values have been looked at already.
+        let shown = expand::show(loaded, variables.clone(), Shape::Objects, streams)?;
+        return Ok(shown.map_or(USAGE, |()| OK));
+    }
     match args.explain {
         true => dry::explain(program, sources, streams)?,
         false => {
@@ -231,6 +273,7 @@ fn perform(
         None => None,
     };
     // A reader that goes away does not end the run: its steps have effects that count.
+    let gives = piped::gives_result(verified.plan());
     let mut lost = false;
     let mut unaudited = false;
     let live = Live::new(args, global);
@@ -241,6 +284,7 @@ fn perform(
         let written = match args.output_format {
             RunFormat::Events => live.above(|| results::event_line(event, settings, clock, out)),
             RunFormat::Text if event.replayed && !global.verbose => Ok(()),
+            RunFormat::Text if gives => Ok(()),
             RunFormat::Text if !global.quiet && results::is_told(event) => {
                 live.above(|| results::text_line(event, color, out).and_then(|()| out.flush()))
             }
@@ -340,6 +384,12 @@ fn report(
     }
     match args.output_format {
         RunFormat::Events => Ok(()),
+        RunFormat::Json if piped::gives_result(plan) => {
+            writeln!(streams.out, "{}", piped::json(outcome, prepared.settings))
+        }
+        RunFormat::Text if piped::gives_result(plan) && outcome.refused.is_none() => {
+            piped::text(outcome, streams)
+        }
         RunFormat::Json => {
             let report = results::json(plan, outcome, prepared.settings);
             writeln!(streams.out, "{report}")

@@ -457,3 +457,31 @@ fn an_end_without_goodbye_is_a_failure() {
     let (_, err) = editor.end();
     assert!(err.contains("checked"), "{err}");
 }
+
+#[test]
+fn templates_have_findings_fixes_and_completions() {
+    let folder = Folder::new();
+    let uri = folder.uri("t.json");
+    let mut editor = Editor::open(&folder);
+    let text = "{\n  \"args\": [\"file\"],\n  \"tmeout\": 5,\n  \"template\": \"stt {file}\"\n}\n";
+    editor.open_text(&uri, text);
+    let found = editor.findings(&uri, Some(1));
+    assert_eq!(codes(&found), ["RRC0102"]);
+    assert_eq!(range(&found[0]), [2, 3, 2, 9]);
+    let at = |line: u32, character: u32| json!({ "textDocument": { "uri": uri }, "position": { "line": line, "character": character } });
+    let hover = editor.ask("textDocument/hover", at(3, 5));
+    let words = hover["contents"]["value"].as_str().unwrap();
+    assert!(words.contains("a list of nodes"), "{words}");
+    let offered = |answer: &Value| {
+        let items = answer.as_array().or(answer["items"].as_array()).unwrap();
+        items
+            .iter()
+            .map(|item| item["label"].as_str().unwrap().to_string())
+            .collect::<Vec<_>>()
+    };
+    let fields = offered(&editor.ask("textDocument/completion", at(2, 4)));
+    assert!(fields.contains(&"timeout".to_string()), "{fields:?}");
+    assert!(!fields.contains(&"args".to_string()), "{fields:?}");
+    let names = offered(&editor.ask("textDocument/completion", at(3, 21)));
+    assert_eq!(names, ["file"]);
+}

@@ -26,6 +26,8 @@ mod live;
 mod outcomes;
 #[path = "run/parallel.rs"]
 mod parallel;
+#[path = "run/templates.rs"]
+mod templates;
 #[path = "run/values.rs"]
 mod values;
 

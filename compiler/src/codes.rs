@@ -71,6 +71,14 @@ codes! {
     DUPLICATE_ID "RRC0105" "duplicate-id" Error "two steps or stages have the same id";
     BAD_VALUE "RRC0106" "bad-value" Error "a field holds a value that is not allowed";
     FOREIGN_FIELD "RRC0107" "foreign-field" Error "a field that belongs to another kind of step";
+    LEGACY_FIELD "RRC0108" "legacy-field" Error "a field of a template that older runners had";
+    LATER_FIELD "RRC0109" "later-field" Warning "a field of a template that a later release of the standard has";
+    RECIPE_LAYER "RRC0110" "recipe-layer" Note "a field that belongs to the recipe layer of pi-actors, not to the template";
+    WORDS_AS_STEPS "RRC0111" "words-as-steps" Error "the words of one command stand where commands are expected";
+    NO_COMMAND "RRC0112" "no-command" Error "a node of a template has no command";
+    NESTED_LIST "RRC0113" "nested-list" Error "a list stands where a step of a template is expected";
+    IDLE_FIELD "RRC0114" "idle-field" Warning "a field that has no effect where it stands";
+    UNCLEAR_LABEL "RRC0115" "unclear-label" Warning "a label that does not tell branches apart";
 
     UNDEFINED_VARIABLE "RRC0201" "undefined-variable" Error "a name that nothing defines";
     RESERVED_NAME "RRC0202" "reserved-name" Error "a variable takes a name that rrc sets itself";
@@ -89,6 +97,13 @@ codes! {
     NOT_EXPORTED "RRC0215" "not-exported" Warning "a script reads a variable that is not in its environment";
     MISSPELT_EXPORT "RRC0216" "misspelt-export" Warning "a script reads nearly the name of a variable in its environment";
     UNSET_IN_SCRIPT "RRC0217" "unset-in-script" Warning "a script that stops at unset variables reads one that may not be set";
+    OUTSIDE_REPEAT "RRC0218" "outside-repeat" Error "a name that only `repeat` sets is read outside of one";
+    DEFAULT_CYCLE "RRC0219" "default-cycle" Error "defaults refer to each other without an end";
+    DUPLICATE_ARGUMENT "RRC0220" "duplicate-argument" Error "an argument is declared twice";
+    UNUSED_ARGUMENT "RRC0221" "unused-argument" Warning "an argument of a template that nothing reads";
+    TYPE_CONFLICT "RRC0222" "type-conflict" Error "a value is declared with two types";
+    UNKNOWN_OUTPUT "RRC0223" "unknown-output" Error "`output` names a value that nothing gives";
+    MINUS_IN_NAME "RRC0224" "minus-in-name" Warning "a difference that other runners read as one name";
     MISSPELT_INPUT "RRC0225" "misspelt-input" Warning "a call gives nearly the name of something that the recipe takes";
 
     BAD_CONDITION "RRC0301" "bad-condition" Error "a condition that cannot be read";
@@ -106,14 +121,40 @@ codes! {
     WRONG_ARGUMENT "RRC0312" "wrong-argument" Error "a function or method is given a value it cannot use";
     SCHEMA_AS_VALUE "RRC0313" "schema-as-value" Warning "a declaration stands where a value is expected";
     NOT_A_NUMBER "RRC0314" "not-a-number" Error "a number is wanted and the value is none";
+    BAD_PLACEHOLDER "RRC0315" "bad-placeholder" Error "a placeholder that means nothing";
+    LITERAL_JSON "RRC0316" "literal-json" Error "a JSON object in a command is read as a placeholder";
+    SPLIT_PLACEHOLDER "RRC0317" "split-placeholder" Error "a blank cuts a placeholder into two words";
+    OPEN_QUOTE "RRC0318" "open-quote" Error "a quote that nothing closes";
+    UNKNOWN_TYPE "RRC0319" "unknown-type" Error "a type that does not exist";
+    BAD_DEFAULT "RRC0320" "bad-default" Error "a default does not fit the type of its argument";
+    DIVISION_BY_ZERO "RRC0321" "division-by-zero" Error "a number is divided by zero";
+    WORD_AS_CONDITION "RRC0322" "word-as-condition" Error "a word that `when` reads as the name of a value";
+    CONDITION_OPERATOR "RRC0323" "condition-operator" Error "`when` with an operator, which it does not have";
 
     NO_SAFE_FORM "RRC0401" "no-safe-form" Error "a hole stands where no value can go safely";
+    RECOVER_WITHOUT_RETRY "RRC0402" "recover-without-retry" Error "`recover` stands where nothing is tried again";
+    RETRY_NEVER_FAILS "RRC0403" "retry-never-fails" Warning "`retry` on a group that never fails";
+    GROUP_TIMEOUT "RRC0404" "group-timeout" Warning "a `timeout` on a group, which other runners ignore";
+    OUTPUT_FAIL_OPEN "RRC0405" "output-fail-open" Warning "`output` names a file although its producer may have failed";
+    CONDITION_BEFORE_REPEAT "RRC0406" "condition-before-repeat" Error "`when` reads what only its own `repeat` sets";
+    PARALLEL_STEPS "RRC0407" "parallel-steps" Warning "the steps of a parallel `repeat` run at once as well";
     SECRET_IN_ARGV "RRC0408" "secret-in-argv" Warning "a secret becomes an argument of a program, where others can see it";
 
     VALUE_IN_PROGRAM_TEXT "RRC0501" "value-in-program-text" Warning "a value becomes part of another program's text";
     VALUE_AS_COMMAND "RRC0502" "value-as-command" Warning "a value is used as the name of a command";
     RAW_VALUE "RRC0503" "raw-value" Warning "a value from outside is pasted into shell text";
     OVERWRITTEN_BY_ID "RRC0504" "overwritten-by-id" Warning "the output of a step is stored over a variable that has the name of the step";
+    SHELL_SYNTAX "RRC0505" "shell-syntax" Warning "shell syntax in a command that no shell reads";
+    SHELL_EXPANSION "RRC0506" "shell-expansion" Error "`${x}` in a command that no shell reads";
+    EMPTY_WORD "RRC0507" "empty-word" Warning "an empty word, which commands are never given";
+    LOST_BACKSLASH "RRC0508" "lost-backslash" Warning "a backslash that the command does not get to see";
+    ODD_BLANK "RRC0509" "odd-blank" Warning "a blank that does not look like one separates words";
+    VALUE_IN_JSON "RRC0510" "value-in-json" Warning "a value is put into JSON text without escaping";
+    TRUSTED_CODE "RRC0511" "trusted-code" Note "a command runs a shell, or code that it is given";
+    WIDE_PATH "RRC0512" "wide-path" Note "files are removed or overwritten by a path that a value decides";
+    DANGLING_FLAG "RRC0513" "dangling-flag" Note "a flag that is left alone when its value is empty";
+    MACHINE_PATH "RRC0514" "machine-path" Note "a path of one machine in a template";
+    HOME_IN_ARGUMENT "RRC0515" "home-in-argument" Warning "`~` in an argument, where nothing expands it";
     SHELLCHECK "RRC0590" "shellcheck" Warning "shellcheck finds something in shell text";
 
     TOO_MANY_STEPS "RRC0601" "too-many-steps" Error "a recipe has more steps than rrc accepts";
@@ -125,6 +166,7 @@ codes! {
     UNSOUND_PLAN "RRC0703" "unsound-plan" Error "a plan file holds code that does not verify";
 
     EVALUATION_FAILED "RRC0801" "evaluation-failed" Error "a condition fails for the values it is given";
+    REFUSED_VALUES "RRC0802" "refused-values" Error "a template cannot run with the values it is given";
 }
 
 /// A code by its number (`RRC0201`) or its name (`undefined-variable`), in any case.

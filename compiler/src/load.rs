@@ -6,8 +6,9 @@
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Report};
 use crate::dialect::choose::{Choice, Pins, choose};
-use crate::dialect::{self, Dialect, Lowered, Parent};
+use crate::dialect::{self, Dialect, Lowered, Parent, template};
 use crate::doc::{self, json, yaml};
+use crate::ir::flow::Flow;
 use crate::ir::{Action, ExprKind, Literal, Node, Part, Program, Script, Step, Text, Unit, visit};
 use crate::source::{Source, SourceId, Sources, Span};
 use crate::suppress::{self, Ignore};
@@ -72,6 +73,7 @@ pub fn load(
             path: main.to_string(),
         });
     }
+    loader.open_root();
     loader.follow();
     let units = loader.units.into_iter().map(|read| read.unit).collect();
     Loaded {
@@ -157,7 +159,13 @@ impl Loader<'_> {
         let broken = self.report.findings[said..]
             .iter()
             .any(|finding| finding.code == &codes::YAML_SYNTAX);
-        if is_json && dialect::is_template_or_tool(root) {
+        if is_json && dialect::is_tool(root) {
+            return file;
+        }
+        if is_json && template::is_template(root) {
+            let name = path.rsplit('/').next().unwrap_or(path);
+            let name = name.strip_suffix(".json").unwrap_or(name);
+            file.unit = template::lower(root, source, name, self.report);
             return file;
         }
         if let Some(what) = dialect::not_a_recipe(root) {
@@ -216,6 +224,20 @@ impl Loader<'_> {
         }
     }
 
+    /// A flow that stands for itself is given what it reads by whoever runs it.
+    fn open_root(&mut self) {
+        let Some(read) = self
+            .units
+            .first_mut()
+            .filter(|read| read.unit.result.is_some())
+        else {
+            return;
+        };
+        for step in &mut read.unit.steps {
+            visit::flows_mut(step, &mut |flow| flow.reads.clear());
+        }
+    }
+
     /// Reads everything that is called, each file once.
     fn follow(&mut self) {
         let mut at = 0;
@@ -236,9 +258,39 @@ impl Loader<'_> {
                         call.target = self.target(&name, &path, dialect, call.recipe.span);
                     }
                 });
+                visit::flows_mut(step, &mut |flow| {
+                    if let Some((name, span)) = flow.from.take() {
+                        self.flow_file(flow, &name, span, &path);
+                    }
+                });
             }
             self.units[at].unit.steps = steps;
             at += 1;
+        }
+    }
+
+    /// Reads the template that a step names. What it needs is said where it is named.
+    fn flow_file(&mut self, flow: &mut Flow, name: &str, span: Span, from: &str) {
+        let Some(path) = self.world.find_file(name, from) else {
+            let message = format!("there is no template `{name}`");
+            let finding = Diagnostic::new(&codes::MISSING_RECIPE, span, message);
+            self.report
+                .add(finding.help("check the path; it starts beside this file"));
+            return;
+        };
+        let mut chain = vec![path.clone()];
+        let Some(unit) = self.file(&path, None, &mut chain).unit else {
+            return;
+        };
+        let mut steps = unit.steps.into_iter();
+        let Some(Node::Act(action)) = steps.next().map(|step| step.node) else {
+            return;
+        };
+        if let Action::Flow(read) = *action {
+            let mut read = *read;
+            read.reads.iter_mut().for_each(|expr| expr.span = span);
+            read.reserved.clear();
+            *flow = read;
         }
     }
 

@@ -134,7 +134,7 @@ impl Sketch<'_> {
                 planned.text = Some(self.text(&call.recipe));
                 planned.steps = self.call(call);
             }
-            Action::Validate { .. } | Action::Sleep { .. } => {}
+            Action::Validate { .. } | Action::Sleep { .. } | Action::Flow(_) => {}
         }
     }
 

@@ -22,6 +22,16 @@ pub trait World {
     /// Where the recipe is that the file `from` calls or extends by this name.
     fn find_recipe(&self, name: &str, from: &str) -> Option<String>;
 
+    /// Where a file is that the file `from` names: beside it, or as it is written.
+    fn find_file(&self, name: &str, from: &str) -> Option<String> {
+        let directory = from.rsplit_once('/').map(|(directory, _)| directory);
+        let beside = directory.map(|directory| format!("{directory}/{name}"));
+        [beside, Some(name.to_string())]
+            .into_iter()
+            .flatten()
+            .find(|path| self.read(path).is_ok())
+    }
+
     /// The name of the dialect that a file is in because its user has said so, elsewhere than in
     /// the file itself.
     fn dialect(&self, _path: &str) -> Option<&str> {

@@ -1,14 +1,19 @@
-//! The command that asks an agent: words with values in them.
+//! The command that asks an agent: a template, made into a plan before the run.
 //!
-//! The template is split into words before any value is put in, so a value never makes a word,
-//! joins two or is read as anything but text. A word that is one value and comes out empty is left
-//! out, with the option before it. What does not fit into an argument goes to standard input.
+//! The plan is run with what the question says as its values, until it asks for its command. So a
+//! value never makes a word, joins two or is read as anything but text. What does not fit into an
+//! argument goes to standard input.
 
 mod describe;
 mod pace;
 
 use crate::process::{Request, VALUE_MAX};
+use rrc_vm::machine::{Machine, Poll};
+use rrc_vm::text::render;
+use rrc_vm::value::{Map, Value};
+use rrc_vm::verify::Verified;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 pub use describe::{MOST_BYTES, describe};
 pub use pace::{Pace, Paces, is_refusal};
@@ -24,6 +29,20 @@ pub struct Agents {
     pub path: Vec<PathBuf>,
 }
 
+/// The same with the plans of the commands, by their texts.
+#[derive(Clone, Debug, Default)]
+pub struct Commands {
+    pub agents: Agents,
+    pub plans: Vec<(String, Rc<Verified>)>,
+}
+
+impl Commands {
+    fn plan(&self, command: &str) -> Option<&Rc<Verified>> {
+        let known = self.plans.iter().find(|(text, _)| text == command);
+        known.map(|(_, plan)| plan)
+    }
+}
+
 impl Agents {
     pub fn command(&self, agent: &str) -> Option<&str> {
         self.own(agent).or(self.command.as_deref())
@@ -36,6 +55,15 @@ impl Agents {
 
     fn long(&self, agent: &str) -> Option<&str> {
         self.long.as_deref().filter(|_| self.own(agent).is_none())
+    }
+
+    /// All commands there are.
+    pub fn commands(&self) -> impl Iterator<Item = &str> {
+        let named = self.by_name.iter().map(|(_, command)| command);
+        named
+            .chain(&self.command)
+            .chain(&self.long)
+            .map(String::as_str)
     }
 
     /// Asks by one of the known programs.
@@ -90,29 +118,58 @@ pub struct Question<'a> {
     pub cwd: &'a str,
 }
 
-impl<'a> Question<'a> {
-    fn value(&self, name: &str) -> Option<&'a str> {
-        Some(match name {
-            "agent" => self.agent,
-            "prompt" => self.prompt,
-            "system_prompt" => self.system_prompt,
-            "model" => self.model,
-            "mode" => self.mode,
-            "step_id" => self.step_id,
-            "cwd" => self.cwd,
-            _ => return None,
-        })
+impl Question<'_> {
+    fn values(&self) -> Map {
+        let values = [
+            ("agent", self.agent),
+            ("prompt", self.prompt),
+            ("system_prompt", self.system_prompt),
+            ("model", self.model),
+            ("mode", self.mode),
+            ("step_id", self.step_id),
+            ("cwd", self.cwd),
+        ];
+        let value = |(name, value)| (Rc::from(name), Value::text(value));
+        values.into_iter().map(value).collect()
     }
 }
 
+/// The names that stand in a command as `{name}` and nothing else.
+fn plain_names(command: &str) -> impl Iterator<Item = &str> {
+    let inside = command.split('{').skip(1);
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    inside
+        .filter_map(|rest| rest.split_once('}'))
+        .map(|(name, _)| name)
+        .filter(move |name| !name.is_empty() && name.chars().all(is_part))
+}
+
+/// Whether a command has a place for a value.
+fn asks(command: &str, name: &str) -> bool {
+    let ends = |rest: &str| {
+        let next = rest.chars().next();
+        !next.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+    };
+    ["{", "{!"].iter().any(|open| {
+        let opening = format!("{open}{name}");
+        let mut places = command.match_indices(&opening);
+        places.any(|(at, found)| ends(&command[at + found.len()..]))
+    })
+}
+
 /// The process that asks the question, or what is wrong with the command.
-pub fn request(agents: &Agents, question: &Question<'_>, here: &Path) -> Result<Request, String> {
+pub fn request(
+    commands: &Commands,
+    question: &Question<'_>,
+    here: &Path,
+) -> Result<Request, String> {
+    let agents = &commands.agents;
     let mut command = agents
         .command(question.agent)
         .ok_or("no agent is configured: set `command` under `[agent]` in rrc.toml")?;
     // What a command does not ask for is told in the prompt.
     let mut prompt = String::new();
-    let told = |name: &str| command.contains(&format!("{{{name}}}"));
+    let told = |name: &str| asks(command, name);
     let fits = |text: &str| text.len() <= VALUE_MAX && !text.contains('\0');
     let mut question = *question;
     let as_option = told("system_prompt") && fits(question.system_prompt);
@@ -134,7 +191,16 @@ pub fn request(agents: &Agents, question: &Question<'_>, here: &Path) -> Result<
             command = agents.long(question.agent).unwrap_or(command);
         }
     }
-    let words = words(command, &question, stdin.is_some())
+    let words = commands
+        .plan(command)
+        .ok_or_else(|| "there is no plan of it".to_string())
+        .and_then(|plan| {
+            let values = question.values();
+            match plain_names(command).find(|name| !values.contains_key(*name)) {
+                Some(name) => Err(format!("there is no value `{name}`")),
+                None => words(plan, values),
+            }
+        })
         .map_err(|words| format!("the agent command `{command}`: {words}"))?;
     let mut words = words.into_iter();
     let program = words
@@ -148,172 +214,29 @@ pub fn request(agents: &Agents, question: &Question<'_>, here: &Path) -> Result<
     Ok(request)
 }
 
-/// The command with its values. Where the prompt goes to standard input, the option before it
-/// stays: for most programs it says how to ask, not what.
-fn words(command: &str, question: &Question<'_>, piped: bool) -> Result<Vec<String>, String> {
-    let mut words: Vec<String> = Vec::new();
-    let mut option = false;
-    for word in split(command) {
-        let filled = fill(&word, |name| question.value(name))?;
-        let one_value = word.starts_with('{') && word.ends_with('}') && !word[1..].contains('{');
-        if !filled.is_empty() {
-            words.push(filled);
-            option = word.starts_with('-') && !word.contains('{');
-            continue;
-        }
-        if option && one_value && !(piped && word == "{prompt}") {
-            words.pop();
-        }
-        option = false;
-    }
-    Ok(words)
-}
-
-/// Words as a shell would see them, with quotes and backslashes and nothing else.
-fn split(command: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut quote: Option<char> = None;
-    let mut characters = command.chars();
-    while let Some(c) = characters.next() {
-        match (quote, c) {
-            (None | Some('"'), '\\') => {
-                word.get_or_insert_default()
-                    .push(characters.next().unwrap_or('\\'));
+/// The words of the first command that a plan asks for.
+fn words(plan: &Rc<Verified>, values: Map) -> Result<Vec<String>, String> {
+    let mut machine = Machine::new(Rc::clone(plan), values, plan.plan().limits);
+    loop {
+        match machine.poll() {
+            Poll::Call(call) => {
+                let argv = call.args.into_iter().find(|(name, _)| *name == "argv");
+                return match argv {
+                    Some((_, Value::List(words))) => {
+                        Ok(words.iter().map(|word| render(word).to_string()).collect())
+                    }
+                    _ => Err("it is not a single command".to_string()),
+                };
             }
-            (Some(open), c) if c == open => quote = None,
-            (Some(_), c) => word.get_or_insert_default().push(c),
-            (None, '\'' | '"') => {
-                quote = Some(c);
-                word.get_or_insert_default();
+            Poll::Done(finished) => {
+                return Err(match finished.outcome {
+                    Ok(Value::Failure(failure)) => failure.message.to_string(),
+                    Ok(_) => "it runs nothing".to_string(),
+                    Err(fault) => fault.to_string(),
+                });
             }
-            (None, c) if c.is_whitespace() => words.extend(word.take()),
-            (None, c) => word.get_or_insert_default().push(c),
+            Poll::Idle => return Err("it waits for something".to_string()),
+            _ => {}
         }
-    }
-    words.extend(word);
-    words
-}
-
-/// Puts values into one word. A value is never looked at again.
-fn fill<'a>(word: &str, value: impl Fn(&str) -> Option<&'a str>) -> Result<String, String> {
-    let mut filled = String::new();
-    let mut rest = word;
-    while let Some(open) = rest.find('{') {
-        let Some(length) = rest[open + 1..].find(['{', '}']) else {
-            break;
-        };
-        let close = open + 1 + length;
-        if rest.as_bytes()[close] == b'{' || length == 0 {
-            filled.push_str(&rest[..close]);
-            rest = &rest[close..];
-            continue;
-        }
-        let name = &rest[open + 1..close];
-        filled.push_str(&rest[..open]);
-        filled.push_str(value(name).ok_or_else(|| format!("there is no value `{name}`"))?);
-        rest = &rest[close + 1..];
-    }
-    filled.push_str(rest);
-    Ok(filled)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn agents(command: &str) -> Agents {
-        Agents {
-            command: Some(command.to_string()),
-            ..Agents::default()
-        }
-    }
-
-    fn args(command: &str, question: &Question<'_>) -> Vec<String> {
-        let made = request(&agents(command), question, Path::new("/"));
-        made.unwrap_or_else(|words| panic!("{words}")).args
-    }
-
-    #[test]
-    fn a_value_stays_one_word_and_an_empty_one_goes() {
-        let question = Question {
-            agent: "a",
-            prompt: "it's {model} \"two\" words",
-            mode: "plan",
-            step_id: "s",
-            cwd: "/",
-            ..Question::default()
-        };
-        let prompt = "MODE: plan\n\nit's {model} \"two\" words";
-        assert_eq!(
-            args("ask -p {prompt} --model={model} {model} 'x y'", &question),
-            ["-p", prompt, "--model=", "x y"]
-        );
-        assert_eq!(
-            args("ask --model {model} --mode {mode} -v", &question),
-            ["--mode", "plan", "-v"]
-        );
-        for wrong in ["ask {nope}", ""] {
-            assert!(request(&agents(wrong), &question, Path::new("/")).is_err());
-        }
-    }
-
-    #[test]
-    fn what_the_command_does_not_ask_for_is_told_in_the_prompt() {
-        let question = Question {
-            prompt: "do it",
-            system_prompt: "you are careful\n",
-            mode: "plan",
-            ..Question::default()
-        };
-        assert_eq!(
-            args("ask {prompt}", &question),
-            ["you are careful\n\nMODE: plan\n\ndo it"]
-        );
-        assert_eq!(
-            args("ask {prompt} --system {system_prompt} {mode}", &question),
-            ["do it", "--system", "you are careful\n", "plan"]
-        );
-    }
-
-    #[test]
-    fn what_does_not_fit_into_an_argument_goes_to_standard_input() {
-        let long = "x".repeat(VALUE_MAX + 1);
-        let question = Question {
-            prompt: &long,
-            model: "m",
-            ..Question::default()
-        };
-        let made = request(
-            &agents("ask -p {prompt} --model {model}"),
-            &question,
-            Path::new("/"),
-        );
-        let made = made.expect("the command is right");
-        assert_eq!(made.args, ["-p", "--model", "m"]);
-        assert_eq!(made.stdin, Some(long.clone().into_bytes()));
-        for known in KNOWN {
-            let mut agents = Agents::default();
-            agents.use_known(known);
-            let made = request(&agents, &question, Path::new("/")).expect("it is known");
-            assert_eq!(made.program, known.name);
-            assert_eq!(made.stdin, Some(long.clone().into_bytes()));
-            assert!(made.args.iter().all(|word| word.len() < 100));
-            let short = Question {
-                prompt: "short",
-                ..question
-            };
-            let made = request(&agents, &short, Path::new("/")).expect("it is known");
-            assert!(made.args.contains(&"short".to_string()) && made.stdin.is_none());
-        }
-        let made = request(
-            &agents("ask"),
-            &Question {
-                prompt: "p",
-                ..question
-            },
-            Path::new("/"),
-        );
-        assert_eq!(made.expect("it is a command").stdin, Some(b"p".to_vec()));
     }
 }

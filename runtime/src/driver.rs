@@ -9,11 +9,11 @@ mod late;
 mod machines;
 mod perform;
 
-use crate::agent::Agents;
+use crate::agent::Commands;
 use crate::event::{Event, RecordId, RunStatus, StepRef, What};
 use crate::journal::{Again, Finish, Journal, Past};
 use crate::process::{ChildId, Loop, Setup, Signal, TimerId};
-use crate::record::Records;
+use crate::record::{Ran, Records};
 use crate::secret::Secrets;
 use history::Recall;
 use machines::Machines;
@@ -47,7 +47,7 @@ pub struct Settings {
     /// Stages that are approved, and stages that are denied.
     pub approve: Vec<String>,
     pub deny: Vec<String>,
-    pub agents: Agents,
+    pub agents: Commands,
 }
 
 /// What a run remembers, and what it keeps to itself.
@@ -76,6 +76,10 @@ pub struct Outcome {
     pub signal: Option<Signal>,
     /// Why a recorded run could not be made again; then the rest says nothing.
     pub refused: Option<String>,
+    /// What the run came to: what the plan gives, or what is known of the failure that ended it.
+    pub result: Value,
+    /// The commands that were started by their words, in the order of their start.
+    pub ran: Vec<Ran>,
 }
 
 /// Runs to the end. Everything that happens is told to `tell`, in order.
@@ -154,6 +158,9 @@ struct Driver<'a> {
     /// The reply that made the last step fail, and where that step stood.
     failed: Option<Again>,
     failed_in: Option<RecordId>,
+    ran: Vec<Ran>,
+    /// What tells turns of a hidden loop apart, by their records.
+    turns: FxHashMap<RecordId, String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -215,6 +222,8 @@ impl<'a> Driver<'a> {
             around: FxHashMap::default(),
             failed: None,
             failed_in: None,
+            ran: Vec::new(),
+            turns: FxHashMap::default(),
         };
         driver.add_plan(plan);
         Ok(driver)
@@ -354,6 +363,7 @@ impl<'a> Driver<'a> {
                 iteration,
             } => {
                 self.around.insert(record.0, parent.map(|parent| parent.0));
+                self.note_turn(record.0, parent.map(|parent| parent.0), iteration);
                 let kept = parent.is_some_and(|parent| self.kept.contains(&parent.0));
                 if kept || self.once.contains(&step) {
                     self.kept.insert(record.0);
@@ -363,7 +373,7 @@ impl<'a> Driver<'a> {
                 }
                 let parent = self.visible(parent.map(|parent| parent.0));
                 let reference = self.reference(step, Some(record.0), parent, iteration);
-                if reference.kind.is_hidden() && iteration.is_none() {
+                if reference.kind.is_hidden() {
                     self.hidden.insert(record.0, parent);
                     return;
                 }
@@ -451,6 +461,19 @@ impl<'a> Driver<'a> {
         self.failed_in = around;
     }
 
+    /// Remembers which turn of a loop a record stands in, where the loop itself is not shown.
+    fn note_turn(&mut self, record: RecordId, parent: Option<RecordId>, turn: Option<i64>) {
+        let above = parent.and_then(|parent| self.turns.get(&parent));
+        let turn = match (above, turn) {
+            (None, None) => return,
+            (Some(above), None) => above.clone(),
+            (above, Some(turn)) => {
+                format!("{}#{}", above.map_or("", String::as_str), turn - 1)
+            }
+        };
+        self.turns.insert(record, turn);
+    }
+
     /// The nearest record that the user knows.
     fn visible(&self, record: Option<RecordId>) -> Option<RecordId> {
         let mut record = record;
@@ -483,22 +506,50 @@ impl<'a> Driver<'a> {
         if let Some(number) = iteration {
             id = format!("{id}[{}]", number - 1);
         }
+        let kind = info.map_or(StepKind::Bash, |info| info.kind);
         let above = parent.and_then(|parent| self.steps.get(&parent));
         let path = match (above, iteration) {
             (Some(above), Some(number)) => format!("{}[{}]", above.path, number - 1),
             (Some(above), None) => format!("{}/{id}", above.path),
             (None, _) => id.clone(),
         };
+        let path = match kind {
+            StepKind::Template => self.command_path(&id, above, record),
+            _ => path,
+        };
         StepRef {
             record,
             id,
             path,
-            kind: info.map_or(StepKind::Bash, |info| info.kind),
+            kind,
+        }
+    }
+
+    /// The path of a command: its own name says where it stands in its file, so only what stands
+    /// around the file comes before it, and which turn of a loop it is behind it.
+    fn command_path(&self, id: &str, above: Option<&StepRef>, record: Option<RecordId>) -> String {
+        let around = match above {
+            Some(above) if above.kind == StepKind::Template && id.starts_with(&above.id) => {
+                above.path.rsplit_once('/').map(|(around, _)| around)
+            }
+            Some(above) => Some(above.path.as_str()),
+            None => None,
+        };
+        let turn = record.and_then(|record| self.turns.get(&record));
+        let turn = turn.map_or("", String::as_str);
+        match around {
+            Some(around) => format!("{around}/{id}{turn}"),
+            None => format!("{id}{turn}"),
         }
     }
 
     fn end(mut self, finished: Finished) -> Outcome {
         let mut error = None;
+        let result = match &finished.outcome {
+            Ok(Value::Failure(failure)) => failure.data.clone(),
+            Ok(value) => value.clone(),
+            Err(_) => Value::Null,
+        };
         let mut status = match &finished.outcome {
             Ok(Value::Failure(failure)) => {
                 error = Some(failure.message.to_string());
@@ -552,6 +603,8 @@ impl<'a> Driver<'a> {
             records: self.records,
             signal,
             refused: self.refused,
+            result: self.secrets.value(&result).unwrap_or(result),
+            ran: self.ran,
         }
     }
 }

@@ -27,6 +27,24 @@ pub struct Record {
     pub stderr_tail: String,
     pub warnings: Vec<String>,
     pub children: Vec<usize>,
+    /// How many of the children belong to attempts before the last.
+    pub earlier: usize,
+    /// What branches that ran side by side came to; null if there were none.
+    pub branches: Value,
+}
+
+/// A command that was started by its words.
+#[derive(Clone, Debug)]
+pub struct Ran {
+    /// The step it was the work of.
+    pub record: Option<RecordId>,
+    pub path: String,
+    pub argv: Vec<String>,
+    /// None if it was ended before anybody knew.
+    pub code: Option<i64>,
+    pub timed_out: bool,
+    /// Whether there was a process at all.
+    pub started: bool,
 }
 
 /// All steps that were reached, in the order they were.
@@ -72,6 +90,8 @@ impl Records {
             stderr_tail: String::new(),
             warnings: Vec::new(),
             children: Vec::new(),
+            earlier: 0,
+            branches: Value::Null,
         });
         match parent.and_then(|parent| self.place(parent)) {
             Some(parent) => self.all[parent].children.push(index),
@@ -110,7 +130,10 @@ impl Records {
     fn update(&mut self, index: usize, event: &Event) {
         let record = &mut self.all[index];
         match &event.what {
-            What::StepRetry { attempt } => record.attempts = *attempt,
+            What::StepRetry { attempt } => {
+                record.attempts = *attempt;
+                record.earlier = record.children.len();
+            }
             What::StepStored { value } => record.output = value.clone(),
             What::StepWarning { text } => record.warnings.push(text.clone()),
             What::StepEnd { status, result, .. } => {
@@ -138,6 +161,9 @@ impl Record {
         if let Some(Value::Int(code)) = data.get("exit_code") {
             self.exit_code = Some(*code);
         }
+        if let Some(branches) = data.get("branches") {
+            self.branches = branches.clone();
+        }
         self.stdout_truncated = flag("stdout_truncated");
         self.stderr_truncated = flag("stderr_truncated");
         if self.error.is_some() {
@@ -152,8 +178,13 @@ impl Record {
 }
 
 fn tail(value: Option<&Value>) -> String {
-    let Some(Value::Text(text)) = value else {
-        return String::new();
+    let text = match value {
+        Some(Value::Text(text)) => text.clone(),
+        Some(Value::Bytes(bytes)) => {
+            let start = bytes.len().saturating_sub(TAIL);
+            String::from_utf8_lossy(bytes.get(start..).unwrap_or_default()).into()
+        }
+        _ => return String::new(),
     };
     let mut start = text.len().saturating_sub(TAIL);
     while !text.is_char_boundary(start) {

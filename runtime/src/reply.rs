@@ -1,6 +1,6 @@
 //! Between the machine's values and the runtime's requests and outcomes.
 
-use crate::process::{ENVIRONMENT_MAX, ErrorKind, Outcome, Request, Script, VALUE_MAX};
+use crate::process::{ENVIRONMENT_MAX, ErrorKind, ExecError, Outcome, Request, Script, VALUE_MAX};
 use crate::secret::Secrets;
 use rrc_vm::exports::exports;
 use rrc_vm::fault::{Failure, FailureKind};
@@ -28,6 +28,14 @@ impl Args {
         }
     }
 
+    /// A list as texts.
+    pub fn words(&self, name: &str) -> Option<Vec<String>> {
+        match self.get(name) {
+            Value::List(words) => Some(words.iter().map(|word| render(word).to_string()).collect()),
+            _ => None,
+        }
+    }
+
     fn pairs(&self, name: &str) -> Vec<(String, String)> {
         match self.get(name) {
             Value::Map(map) => map
@@ -48,14 +56,20 @@ impl Args {
 
 /// What to run for an `exec` call. `here` is where a relative directory starts.
 pub fn request(args: &Args, here: &Path) -> Request {
-    let shell = args
-        .text("shell")
-        .unwrap_or_else(|| "/bin/bash".to_string());
-    let mut request = Request::new(shell);
-    request.script = Some(Script {
-        text: args.text("script").unwrap_or_default(),
-        ..Script::default()
-    });
+    let mut request = match args.words("argv") {
+        Some(words) => command(words, here),
+        None => {
+            let shell = args
+                .text("shell")
+                .unwrap_or_else(|| "/bin/bash".to_string());
+            let mut request = Request::new(shell);
+            request.script = Some(Script {
+                text: args.text("script").unwrap_or_default(),
+                ..Script::default()
+            });
+            request
+        }
+    };
     request.vars = args.pairs("vars");
     request.ambient = ambient(args);
     request.env = args.pairs("env");
@@ -63,7 +77,11 @@ pub fn request(args: &Args, here: &Path) -> Request {
         Some(cwd) if !cwd.is_empty() => here.join(cwd),
         _ => here.to_path_buf(),
     };
-    request.stdin = args.text("stdin").map(String::into_bytes);
+    request.stdin = match args.get("stdin") {
+        Value::Null => None,
+        Value::Bytes(bytes) => Some(bytes.to_vec()),
+        other => Some(render(other).as_bytes().to_vec()),
+    };
     request.timeout = args
         .int("timeout_ms")
         .filter(|ms| *ms > 0)
@@ -87,6 +105,23 @@ fn ambient(args: &Args) -> Vec<(String, String)> {
             .collect(),
         _ => Vec::new(),
     }
+}
+
+/// A program by its words. `~` before it is the home directory, and a path is seen from here.
+fn command(words: Vec<String>, here: &Path) -> Request {
+    let mut words = words.into_iter();
+    let name = words.next().unwrap_or_default();
+    let home = || std::env::var("HOME").unwrap_or_default();
+    let program = match name.strip_prefix('~') {
+        Some("") => home(),
+        Some(rest) if rest.starts_with('/') => format!("{}{rest}", home()),
+        _ if name.contains('/') => here.join(&name).to_string_lossy().into_owned(),
+        _ => name.clone(),
+    };
+    let mut request = Request::new(program);
+    request.arg0 = Some(name);
+    request.args = words.collect();
+    request
 }
 
 /// When the environment cannot hold all variables, those that the script mentions still arrive.
@@ -128,12 +163,19 @@ fn mentions(text: &str, name: &str) -> bool {
 }
 
 /// How a process ended, as the machine wants to know it.
-pub fn reply(outcome: Outcome, secrets: &Secrets) -> Value {
+pub fn reply(mut outcome: Outcome, form: Form, secrets: &Secrets) -> Value {
     let mut map = Map::default();
     let mut put = |name: &str, value: Value| {
         map.insert(Rc::from(name), value);
     };
-    let exit_code = exit_code(&outcome);
+    if form == Form::Bytes && outcome.stdout_truncated && outcome.error.is_none() {
+        let words = "it wrote more than is kept, and a part of it is of no use";
+        outcome.error = Some(ExecError::new(ErrorKind::IoError, words));
+    }
+    let exit_code = match form {
+        Form::Text => exit_code(&outcome),
+        Form::Bytes => Some(command_code(&outcome)),
+    };
     put("exit_code", exit_code.map_or(Value::Null, Value::Int));
     put("stdout_truncated", Value::Bool(outcome.stdout_truncated));
     put("stderr_truncated", Value::Bool(outcome.stderr_truncated));
@@ -151,9 +193,15 @@ pub fn reply(outcome: Outcome, secrets: &Secrets) -> Value {
     if launched {
         put(
             "stdout",
-            Value::text(text(&outcome.stdout, outcome.stdout_truncated)),
+            match form {
+                Form::Text => Value::text(text(&outcome.stdout, outcome.stdout_truncated)),
+                Form::Bytes => Value::Bytes(std::mem::take(&mut outcome.stdout).into()),
+            },
         );
         put("stderr", Value::text(stderr.as_str()));
+    } else if let (Form::Bytes, Some(error)) = (form, &outcome.error) {
+        let words = format!("{}: {}", error.message, error.detail);
+        put("stderr", Value::text(words));
     }
     if !outcome.warnings.is_empty() {
         put(
@@ -201,6 +249,34 @@ pub fn reply(outcome: Outcome, secrets: &Secrets) -> Value {
         data: Value::map(map),
         at: 0,
     }))
+}
+
+/// What of the output the machine gets: text, or the bytes as they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    Text,
+    Bytes,
+}
+
+impl Form {
+    pub fn of(args: &Args) -> Form {
+        match args.get("bytes") {
+            Value::Bool(true) => Form::Bytes,
+            _ => Form::Text,
+        }
+    }
+}
+
+/// The code of a command that no shell stands before: its own, 128 and the number for a signal
+/// that was not ours, and 1 for whatever else went wrong.
+fn command_code(outcome: &Outcome) -> i64 {
+    let own = outcome.exit_code.map(i64::from);
+    match (own, outcome.signal) {
+        (Some(0), _) if outcome.error.is_some() => 1,
+        (Some(code), _) => code,
+        (None, Some(signal)) if !outcome.timed_out && !outcome.cancelled => 128 + i64::from(signal),
+        _ => 1,
+    }
 }
 
 /// Output as text. What was cut off in the middle of a character ends before that character.

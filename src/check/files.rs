@@ -85,7 +85,7 @@ fn walk(directory: &str, files: &mut Vec<Named>, directories: &mut Vec<PathBuf>)
         };
         if kind.is_dir() {
             directories.push(entry.into_path());
-        } else if kind.is_file() && is_yaml(entry.path()) {
+        } else if kind.is_file() && is_read(entry.path()) {
             found.push(entry.path().to_string_lossy().into_owned());
         }
     }
@@ -97,13 +97,43 @@ fn walk(directory: &str, files: &mut Vec<Named>, directories: &mut Vec<PathBuf>)
     }));
 }
 
-fn is_yaml(path: &Path) -> bool {
-    path.extension().is_some_and(|e| e == "yaml" || e == "yml")
+fn is_read(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|e| e == "yaml" || e == "yml" || e == "json")
+}
+
+/// Whether a file that nobody named is one of ours, however wrong.
+pub fn looks_like_ours(name: &str, bytes: &[u8]) -> bool {
+    match name.ends_with(".json") {
+        true => looks_like_a_template(bytes),
+        false => looks_like_a_recipe(bytes),
+    }
+}
+
+/// An object with `template`, most of whose fields are those of a template. What is no JSON is
+/// looked at if it says `template` where an object would.
+fn looks_like_a_template(bytes: &[u8]) -> bool {
+    let key = b"\"template\"";
+    if !bytes.windows(key.len()).any(|word| word == key) {
+        return false;
+    }
+    match serde_json::from_slice::<serde_json::Value>(bytes) {
+        Ok(serde_json::Value::Object(fields)) => {
+            let known = |name: &&String| rrc_compiler::dialect::template::knows_field(name);
+            let count = fields.keys().filter(known).count();
+            let work = fields.get("template").is_some_and(|template| {
+                template.is_string() || template.is_array() || template.is_object()
+            });
+            work && !fields.contains_key("atip") && count * 2 >= fields.len()
+        }
+        Ok(_) => false,
+        Err(_) => bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{'),
+    }
 }
 
 /// Whether YAML that nobody named is a recipe, however wrong: `steps` that are steps, or `stages`
 /// of such. Pipelines of other tools have one or the other, and neither.
-pub fn looks_like_a_recipe(bytes: &[u8]) -> bool {
+fn looks_like_a_recipe(bytes: &[u8]) -> bool {
     let (mut steps, mut stages, mut inner, mut named, mut step_field, mut other) =
         (false, false, false, false, false, false);
     for line in bytes.split(|byte| *byte == b'\n') {

@@ -1,6 +1,6 @@
 //! One file: what is found in it, and what its fixes make of it.
 
-use super::files::{Named, looks_like_a_recipe};
+use super::files::{Named, looks_like_ours};
 use super::{bounds, shellcheck};
 use crate::cli::{CheckArgs, Global};
 use crate::config::{Config, Configs};
@@ -67,7 +67,7 @@ fn world(file: &Named, checking: &Checking<'_>) -> Option<Result<(Disk, Arc<Conf
     let bytes = match (&file.stdin, file.walked) {
         (Some(bytes), _) => Some(bytes.clone()),
         (None, true) => match disk::read(&file.name) {
-            Ok(bytes) if looks_like_a_recipe(&bytes) => Some(bytes),
+            Ok(bytes) if looks_like_ours(&file.name, &bytes) => Some(bytes),
             _ => return None,
         },
         (None, false) => None,

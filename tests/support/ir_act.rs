@@ -118,6 +118,7 @@ impl Walker<'_> {
                 (HostKind::Agent, args)
             }
             Action::Call(call) => return self.call(call, task),
+            Action::Flow(_) => unreachable!("flows are not generated here: see `tests/flows.rs`"),
             Action::Approve(approve) => {
                 self.saw("approve");
                 let ms = approve.timeout_ms.map(|ms| Value::Int(ms as i64));

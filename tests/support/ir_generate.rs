@@ -135,6 +135,7 @@ impl Generator {
                 false => (0..count).map(|_| self.step(3, None)).collect(),
             },
             pace: None,
+            result: None,
         }
     }
 

@@ -247,6 +247,7 @@ impl Walker<'_> {
                 Read::Value => output.clone(),
                 Read::ExitCode => known("exit_code"),
                 Read::Stderr => known("stderr"),
+                Read::Reply => None,
             };
             if let Some(value) = value {
                 self.saw("bound by a failure");
@@ -410,6 +411,7 @@ impl Walker<'_> {
                 Read::Value => value.clone(),
                 Read::ExitCode => field(&reply, "exit_code").cloned().unwrap_or(Value::Null),
                 Read::Stderr => field(&reply, "stderr").cloned().unwrap_or(Value::Null),
+                Read::Reply => reply.clone(),
             };
             set(task, &bind.name, read);
         }

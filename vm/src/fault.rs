@@ -41,6 +41,7 @@ failure_kinds! {
     DivisionByZero "division_by_zero" "a number is divided by zero";
     BadJson "bad_json" "a text holds no JSON";
     Message "message" "the recipe says so";
+    Refused "refused" "the values that were given do not fit";
     // Runs.
     StepLimit "step_limit" "more steps ran than the recipe allows";
     DepthLimit "depth_limit" "recipes call each other deeper than the recipe allows";

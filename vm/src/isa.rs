@@ -445,6 +445,8 @@ instructions! {
     0x22 "index_or_null" IndexOrNull() [Any Any] => [Any] (next) 2 "push an item of a list or a field of a map; null if there is none";
     0x23 "index_or_fail" IndexOrFail() [Any Any] => [Any] (next) 2 "push an item of a list or a field of a map; a failure if there is none";
 
+    0x24 "item_or_fail" ItemOrFail() [Any Any] => [Any] (next) 2 "push an item of a list by its position from 0; a failure if there is none";
+
     // Text.
     0x28 "concat" Concat(parts: Count) [Many] => [Any] (next) 2 "render the parts to text and put them together";
     0x29 "json_text" JsonText() [Any] => [Any] (next) 2 "render to compact JSON";
@@ -461,6 +463,8 @@ instructions! {
     0x33 "put" Put(name: Text) [Map Data] => [Map] (next) 2 "set a field of a map";
     0x34 "merge" Merge() [Map Map] => [Map] (next) 4 "put the fields of the second map over those of the first";
     0x35 "without" Without() [Map Map] => [Map] (next) 4 "drop from the first map the fields that the second has";
+    0x36 "argv" Argv() [Any] => [Any] (next) 2 "make the words of a command of a list of texts: empty ones are left out; a failure if the first is empty";
+    0x37 "branch_report" BranchReport() [List] => [Map] (next) 8 "put what branches came to together: a text with a header for each, and what is known of all";
 
     // Comparison: numbers first, then text.
     0x40 "eq_numbers_first" EqNumbersFirst() [Any Any] => [Any] (next) 2 "equal as numbers if both are or look like numbers, else as text";
@@ -486,6 +490,7 @@ instructions! {
     0x52 "truth_flags" TruthFlags(to: Label) [Any] => [Bool] (branch Any) 1 "go to the label with a failure; else false for null, false, a zero number, an empty list or map, and the texts `0 false no` and the blank one, in any case";
     0x53 "not" Not() [Bool] => [Bool] (next) 1 "the other truth value";
     0x54 "is_null" IsNull() [Data] => [Bool] (next) 1 "whether it is null";
+    0x55 "fit" Fit(wanted: Const) [Any] => [Any] (next) 4 "bring a value into the form that a declaration asks for; a failure if it does not fit";
 
     // Numbers.
     0x58 "add" Add() [Any Any] => [Any] (next) 1 "the sum of two integers; a failure if it does not fit";
@@ -495,6 +500,7 @@ instructions! {
     0x5c "rem" Rem() [Any Any] => [Any] (next) 1 "the remainder of div; a failure if divided by zero";
     0x5d "less" Less() [Int Int] => [Bool] (next) 1 "whether the first integer is less than the second";
     0x5e "builtin" Builtin(which: Builtin, arguments: Count) [Many] => [Any] (next) 4 "a function or method of the condition language";
+    0x5f "pad" Pad(width: Count) [Any] => [Any] (next) 2 "write an integer with so many digits at least, zeros in front";
 
     // Jumps.
     0x60 "jump" Jump(to: Label) [] => [] (jump) 1 "go to the label";
@@ -513,6 +519,8 @@ instructions! {
     0x73 "fail" Fail(message: Text) [] => [Any] (next) 2 "push a failure with this message";
     0x74 "failure_map" FailureMap() [Any] => [Map] (next) 4 "what is known of a failure, as a map: its kind, its message and the result of its call; of data, an empty one";
     0x75 "count_step" CountStep(to: Label) [] => [] (branch Any) 1 "count a step that runs; go to the label with a failure past the limit of the plan";
+    0x76 "raise" Raise() [Map] => [Any] (next) 4 "make the failure that a map tells of, as failure_map writes it";
+    0x77 "refuse" Refuse() [Any] => [Any] (next) 2 "say of a failure that it is about the values that were given";
 
     // Tasks.
     0x80 "tasks" Tasks() [] => [Tasks] (next) 2 "push a set of tasks with nothing in it";

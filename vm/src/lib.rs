@@ -10,6 +10,7 @@ pub mod convert;
 pub mod disasm;
 pub mod exports;
 pub mod fault;
+pub mod flow;
 pub mod generate;
 pub mod isa;
 pub mod machine;

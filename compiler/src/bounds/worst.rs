@@ -4,6 +4,7 @@
 //! carries the place that makes it so. The numbers are never too low; they may be higher than any
 //! run comes to, as conditions are taken for true and every attempt for a failure.
 
+use crate::ir::flow::{Stage, TermKind, Work};
 use crate::ir::{
     Action, Attempts, Call, Each, Expr, ExprKind, Growth, Literal, Node, Program, Step,
 };
@@ -280,6 +281,11 @@ impl Walk<'_> {
                 ..nothing
             },
             Action::Validate { .. } => nothing,
+            Action::Flow(flow) => Worst {
+                processes: commands(&flow.root),
+                time_ms: Unbounded(step.span, format!("`{}` has no timeout", step.id)),
+                ..nothing
+            },
             Action::Sleep { ms } => Worst {
                 time_ms: constant(ms),
                 ..nothing
@@ -330,6 +336,32 @@ fn pauses(attempts: &Attempts) -> u64 {
         pause = next.min(longest);
     }
     sum.saturating_add(pause.saturating_mul(left))
+}
+
+/// Commands of a flow that may run at once.
+fn commands(stage: &Stage) -> Most {
+    match &stage.work {
+        Work::Run { .. } => Of(1),
+        Work::Inside(inner) => commands(inner),
+        Work::Seq(all) => all
+            .iter()
+            .map(commands)
+            .fold(Of(0), |most, one| most.max(one)),
+        Work::Par(all) => all
+            .iter()
+            .map(commands)
+            .fold(Of(0), |most, one| most.plus(one)),
+        Work::Times(times) if !times.at_once => commands(&times.body),
+        Work::Times(times) => match &times.count.kind {
+            TermKind::Literal(Literal::Int(count)) => {
+                commands(&times.body).times(u64::try_from(*count).unwrap_or(0))
+            }
+            _ => Unbounded(
+                times.count.span,
+                "how often this runs at once is known only when it runs".to_string(),
+            ),
+        },
+    }
 }
 
 #[cfg(test)]

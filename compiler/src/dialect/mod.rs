@@ -15,6 +15,7 @@ mod pace;
 mod raw;
 mod recipe;
 mod step;
+pub mod template;
 mod text;
 
 pub use recipe::{Lowered, Options, Parent, lower, lower_expression};
@@ -85,10 +86,7 @@ pub fn not_a_recipe(root: Node<'_>) -> Option<&'static str> {
     (!entries.iter().any(known)).then_some("nothing in this file says that it is a recipe")
 }
 
-/// Whether a JSON document is a command template or describes a tool.
-pub fn is_template_or_tool(root: Node<'_>) -> bool {
-    match root.map() {
-        Some(_) => root.get("template").is_some() || root.get("atip").is_some(),
-        None => root.list().is_some() || root.text().is_some(),
-    }
+/// Whether a JSON document describes a tool.
+pub fn is_tool(root: Node<'_>) -> bool {
+    root.get("atip").is_some()
 }

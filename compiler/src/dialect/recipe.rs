@@ -92,6 +92,7 @@ pub fn lower(
         hooks,
         pace,
         steps,
+        result: None,
     };
     Some(Lowered { unit, parent })
 }
@@ -159,6 +160,7 @@ pub fn lower_expression(
         hooks: Hooks::default(),
         pace: None,
         steps: Vec::new(),
+        result: None,
     };
     Some((unit, expr))
 }

@@ -6,11 +6,13 @@
 use super::fields::{KINDS, STEP};
 use super::literal::literal;
 use super::loops::Looping;
+use super::template;
 use super::text::Lower;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Fix};
 use crate::doc::fields::{Fields, name_span, text_of};
 use crate::doc::{Kind, Node as Doc, Plain, resolve};
+use crate::ir::flow::Flow;
 use crate::ir::{
     Action, Agent, Attempts, Bind, Call, Compare, EXCLUDE_TAGS, Equality, Exec, Expr, ExprKind,
     Growth, Guard, INCLUDE_TAGS, Literal, Missing, Node, OnFailure, Read, Step, Store, Text, Truth,
@@ -58,7 +60,7 @@ impl Lower<'_> {
             (false, Some("bash")) => (self.bash(&fields), StepKind::Bash),
             (false, Some("agent")) => (self.agent(&fields), StepKind::Agent),
             (false, Some("recipe")) => (self.sub_recipe(&fields), StepKind::Recipe),
-            (false, Some("template")) => (self.no_such_work(&fields), StepKind::Template),
+            (false, Some("template")) => (self.template(&fields), StepKind::Template),
             (false, Some("tool")) => (self.no_such_work(&fields), StepKind::Tool),
             (false, _) => (None, StepKind::Bash),
         };
@@ -174,6 +176,22 @@ impl Lower<'_> {
         Some(kind)
     }
 
+    /// A command template: in the step itself, or a file of its own.
+    fn template(&mut self, fields: &Fields<'_>) -> Option<Node> {
+        fields.require("template", self.report)?;
+        let node = fields.node("template")?;
+        if let Some(text) = node.text() {
+            let name = text.text().trim();
+            if name.ends_with(".json") && !name.contains(char::is_whitespace) {
+                let flow = Flow::of_file(name.to_string(), text.inner());
+                return Some(Node::Act(Box::new(Action::Flow(Box::new(flow)))));
+            }
+        }
+        let schema = self.dialect.schema;
+        let flow = template::lower_step(node, node.span.source, schema, self.report)?;
+        Some(Node::Act(Box::new(Action::Flow(Box::new(flow)))))
+    }
+
     /// A step that would do nothing is refused, so that nobody relies on it.
     fn no_such_work(&mut self, fields: &Fields<'_>) -> Option<Node> {
         let span = ["type", "template", "tool"]
@@ -183,9 +201,9 @@ impl Lower<'_> {
             Diagnostic::new(
                 &codes::BAD_VALUE,
                 span.unwrap_or_else(|| fields.head()),
-                "templates and tools do not run as steps yet",
+                "tools do not run as steps yet",
             )
-            .help("write what they do as a bash step"),
+            .help("write what it does as a bash step or a template"),
         );
         None
     }

@@ -15,7 +15,7 @@ use rrc_vm::isa::{Builtin, Instr, Kind, Status};
 use rrc_vm::plan::{HostCall, HostKind, NeedKind, StepKind};
 
 /// The arguments of one call, as far as they have been worked out.
-struct Arguments {
+pub(super) struct Arguments {
     kind: HostKind,
     fixed: Vec<(String, Literal)>,
     /// The number of the parameter, and the local that holds it.
@@ -23,7 +23,7 @@ struct Arguments {
 }
 
 impl Arguments {
-    fn new(kind: HostKind) -> Arguments {
+    pub fn new(kind: HostKind) -> Arguments {
         Arguments {
             kind,
             fixed: Vec::new(),
@@ -31,12 +31,12 @@ impl Arguments {
         }
     }
 
-    fn fix(&mut self, param: &str, value: Literal) {
+    pub fn fix(&mut self, param: &str, value: Literal) {
         self.fixed.push((param.to_string(), value));
     }
 
     /// The argument is on the stack as data.
-    fn open(&mut self, w: &mut Writer, param: &str) -> u8 {
+    pub fn open(&mut self, w: &mut Writer, param: &str) -> u8 {
         let number = self
             .kind
             .params()
@@ -49,7 +49,7 @@ impl Arguments {
         local
     }
 
-    fn ask(mut self, w: &mut Writer, tables: &mut Tables, step: u32) {
+    pub fn ask(mut self, w: &mut Writer, tables: &mut Tables, step: u32) {
         self.open.sort_unstable_by_key(|(number, _)| *number);
         let mut open = 0u16;
         for (number, local) in self.open {
@@ -85,6 +85,7 @@ impl Emitter<'_> {
             Action::Exec(exec) => self.exec(w, exec, deadline, step, failed),
             Action::Agent(agent) => self.agent(w, agent, deadline, step, failed),
             Action::Call(call) => return self.recipe(w, call, step, failed),
+            Action::Flow(flow) => return self.flow(w, flow, deadline, failed),
             Action::Approve(approve) => {
                 let mut call = Arguments::new(HostKind::Approve);
                 call.fix("stage", Literal::Text(approve.stage.clone()));

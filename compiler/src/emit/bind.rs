@@ -122,6 +122,7 @@ impl Emitter<'_> {
         for bind in &step.bind {
             match bind.read {
                 Read::Value => w.push(Instr::Load { local: held }),
+                Read::Reply => w.push(Instr::Load { local: reply }),
                 other => self.field(w, reply, field_of(other), failed),
             }
             w.push(Instr::SetVar {
@@ -163,6 +164,9 @@ impl Emitter<'_> {
         w.push(Instr::Store { local: failure });
         for bind in &step.bind {
             if bind.read == Read::Value && !keeps_output(step) {
+                continue;
+            }
+            if bind.read == Read::Reply {
                 continue;
             }
             let none = w.label();
@@ -223,7 +227,7 @@ impl Emitter<'_> {
 /// Where a reply holds what a bind reads.
 fn field_of(read: Read) -> &'static str {
     match read {
-        Read::Value => "stdout",
+        Read::Value | Read::Reply => "stdout",
         Read::ExitCode => "exit_code",
         Read::Stderr => "stderr",
     }

@@ -12,6 +12,7 @@ use rrc_vm::plan::{
     Texts,
 };
 use rustc_hash::{FxBuildHasher, FxHashMap};
+use std::cell::Cell;
 
 /// A place in a function that is jumped to, maybe before it is known where it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,6 +175,7 @@ impl Code {
 pub struct Writer {
     code: Vec<Instr>,
     labels: Vec<u32>,
+    used: Vec<Cell<bool>>,
     spans: Vec<SpanRun>,
     in_use: Vec<bool>,
     most_locals: usize,
@@ -188,6 +190,7 @@ impl Writer {
         Writer {
             code: Vec::new(),
             labels: Vec::new(),
+            used: Vec::new(),
             spans: Vec::new(),
             in_use: vec![true; params as usize],
             most_locals: params as usize,
@@ -212,6 +215,7 @@ impl Writer {
 
     pub fn label(&mut self) -> Label {
         self.labels.push(UNBOUND);
+        self.used.push(Cell::new(false));
         Label(self.labels.len() as u32 - 1)
     }
 
@@ -222,7 +226,15 @@ impl Writer {
     }
 
     pub fn to(&self, label: Label) -> u32 {
+        if let Some(used) = self.used.get(label.0 as usize) {
+            used.set(true);
+        }
         label.0
+    }
+
+    /// Whether anything so far goes to the label.
+    pub fn is_used(&self, label: Label) -> bool {
+        self.used.get(label.0 as usize).is_some_and(Cell::get)
     }
 
     /// From here on, code belongs to this place.

@@ -199,7 +199,7 @@ fn map(writer: &mut Writer, tables: &mut Tables, fields: &[(String, Expr)]) {
     writer.free(local);
 }
 
-fn push_literal(writer: &mut Writer, tables: &mut Tables, literal: &Literal) {
+pub fn push_literal(writer: &mut Writer, tables: &mut Tables, literal: &Literal) {
     let instr = match literal {
         Literal::Null => Instr::Null {},
         Literal::Bool(true) => Instr::True {},

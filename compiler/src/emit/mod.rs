@@ -5,11 +5,15 @@
 
 mod action;
 mod bind;
+mod branches;
 mod builder;
 mod expr;
+mod flow;
 mod graph;
 mod loops;
+mod rehearse;
 mod step;
+mod terms;
 
 use crate::ir::{Expr, Node, Program, Step, Unit};
 use crate::source::Sources;
@@ -174,7 +178,13 @@ impl<'a> Emitter<'a> {
             ended: w.label(),
         };
         self.steps(&mut w, &unit.steps, None, exits);
-        w.push(Instr::Null {});
+        match &unit.result {
+            None => w.push(Instr::Null {}),
+            Some(name) => w.push(Instr::VarOrNull {
+                scope: expr::SCOPE,
+                name: self.tables.text(name),
+            }),
+        }
         w.push(Instr::Take { local: expr::SCOPE });
         w.push(Instr::Return {});
         w.bind(exits.ended);

@@ -18,7 +18,7 @@ pub fn complete(view: &View<'_>, offset: u32) -> Vec<Completion> {
         .text
         .floor_char_boundary((offset as usize).min(view.text.len()));
     if view.json {
-        return Vec::new();
+        return super::template::complete(view, offset);
     }
     let cursor = cursor::locate(view.text, offset);
     let place = Place::of(&cursor.path);

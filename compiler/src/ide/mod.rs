@@ -6,6 +6,7 @@
 mod complete;
 mod cursor;
 mod names;
+mod template;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -146,6 +147,9 @@ pub fn is_unnecessary(code: &Code) -> bool {
 
 /// What is known about the field or the variable at an offset.
 pub fn hover(view: &View<'_>, offset: u32) -> Option<Hover> {
+    if view.json {
+        return template::hover(view, offset);
+    }
     let arena = Bump::new();
     let root = view.tree(&arena)?;
     match tree::find(root, offset)? {

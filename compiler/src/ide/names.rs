@@ -83,7 +83,7 @@ fn set_by<'a>(step: &'a Step, found: &mut Vec<Setting<'a>>) {
         add(
             bind,
             match bind.read {
-                Read::Value => How::Output,
+                Read::Value | Read::Reply => How::Output,
                 Read::ExitCode => How::ExitCode,
                 Read::Stderr => How::Stderr,
             },

@@ -243,6 +243,7 @@ impl<'a> Work<'a> {
                 Read::Value => value.clone(),
                 Read::ExitCode => Type::of(Kind::Number),
                 Read::Stderr => Type::text(),
+                Read::Reply => Type::unknown(),
             };
             self.set(unit, &bind.name, &new);
         }
@@ -288,7 +289,7 @@ impl<'a> Work<'a> {
                 let fails = matches!(step.on_failure, OnFailure::Continue { .. });
                 of_output(step.store, (!fails).then_some(&*printed))
             }
-            Action::Agent(_) => of_output(step.store, None),
+            Action::Agent(_) | Action::Flow(_) => of_output(step.store, None),
             Action::Call(call) => self.call(unit, call, locals),
             Action::Approve(_) | Action::Validate { .. } | Action::Sleep { .. } => Type::unknown(),
         }

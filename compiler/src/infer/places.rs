@@ -179,6 +179,9 @@ impl<'a> Walk<'_, 'a> {
                 }
             }
             Action::Approve(approve) => self.text(&approve.prompt),
+            Action::Flow(flow) => flow.reads.iter().for_each(|read| {
+                self.expr(read);
+            }),
             Action::Sleep { ms } => {
                 self.expr(ms);
             }

@@ -5,6 +5,7 @@
 //! failure does. So nothing below this line knows which dialect a recipe was written in, and the
 //! same questions can be asked of every program.
 
+pub mod flow;
 pub mod visit;
 
 use crate::source::{SourceId, Span};
@@ -38,6 +39,8 @@ pub struct Unit {
     /// How fast agents are asked; what the first unit says holds for all.
     pub pace: Option<Pace>,
     pub steps: Vec<Step>,
+    /// The variable that holds what the unit is for, when it is for one thing.
+    pub result: Option<String>,
 }
 
 /// How fast agents are asked.
@@ -193,6 +196,8 @@ pub enum Read {
     Value,
     ExitCode,
     Stderr,
+    /// All that is known of how the action ended.
+    Reply,
 }
 
 #[derive(Clone, Debug)]
@@ -272,6 +277,8 @@ pub enum Action {
     Sleep {
         ms: Expr,
     },
+    /// Commands that hand bytes to each other.
+    Flow(Box<flow::Flow>),
 }
 
 /// A gate.

@@ -1,5 +1,6 @@
 //! Going through a program without knowing every node.
 
+use super::flow::Flow;
 use super::{
     Action, Call, Exec, Expr, ExprKind, Graph, Node, Part, Script, ScriptPart, Step, Text,
 };
@@ -83,6 +84,7 @@ pub fn walk_action<'a>(action: &'a Action, visit: &mut dyn FnMut(&'a Expr)) {
         Action::Approve(approve) => walk_text(&approve.prompt, visit),
         Action::Validate { value, .. } => walk(value, visit),
         Action::Sleep { ms } => walk(ms, visit),
+        Action::Flow(flow) => flow.reads.iter().for_each(|read| walk(read, visit)),
     }
 }
 
@@ -118,6 +120,15 @@ pub fn actions_mut(step: &mut Step, visit: &mut dyn FnMut(&mut Action)) {
         Node::While(body) => actions_mut(&mut body.body, visit),
         Node::Act(action) => visit(action),
     }
+}
+
+/// Every flow, to fill in what stands in files of their own.
+pub fn flows_mut(step: &mut Step, visit: &mut dyn FnMut(&mut Flow)) {
+    actions_mut(step, &mut |action| {
+        if let Action::Flow(flow) = action {
+            visit(flow);
+        }
+    });
 }
 
 /// A step and all steps in it, outermost first, in the order of the file.

@@ -52,7 +52,8 @@ impl Driver<'_> {
         let step = asked.record.and_then(|record| self.steps.get(&record));
         let step_id = step.map_or_else(String::new, |step| step.id.clone());
         let base = reply::request(args, &self.settings.directory);
-        let agents = &self.settings.agents;
+        let commands = &self.settings.agents;
+        let agents = &commands.agents;
         let described = describe(&agent, &agents.path);
         let mut warnings = Vec::new();
         let named = agents
@@ -73,7 +74,7 @@ impl Driver<'_> {
             step_id: &step_id,
             cwd: &base.cwd.to_string_lossy(),
         };
-        let mut request = match agent::request(agents, &question, &base.cwd) {
+        let mut request = match agent::request(commands, &question, &base.cwd) {
             Ok(request) => request,
             Err(words) => {
                 let refusal = reply::refusal(FailureKind::InvalidRequest, words);
@@ -156,7 +157,7 @@ impl Driver<'_> {
             }
         }
         outcome.warnings.append(&mut asking.warnings);
-        let value = reply::reply(outcome, &self.secrets);
+        let value = reply::reply(outcome, asked.form, &self.secrets);
         if failed.is_some() {
             return Some((asked, value));
         }

@@ -83,7 +83,8 @@ impl Recall {
 
 impl Driver<'_> {
     /// A call while the record is gone through. It must be the one that was made then.
-    pub(super) fn recall(&mut self, asked: Asked, args: Args) {
+    pub(super) fn recall(&mut self, mut asked: Asked, args: Args) {
+        self.note_start(&mut asked);
         let Some(past) = &mut self.past else { return };
         let ticket = asked.ticket.0;
         if let (Some(begun), Some(print)) = (past.begun.get(&ticket), asked.print) {

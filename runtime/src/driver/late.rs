@@ -30,9 +30,8 @@ impl Driver<'_> {
         machines: &mut Machines,
         which: usize,
         asked: Asked,
-        args: Vec<(&'static str, Value)>,
+        args: Args,
     ) -> Option<(Asked, Args)> {
-        let args = Args(args);
         let recorded = self.past.as_ref();
         let answered = recorded.is_some_and(|past| past.has_reply(asked.ticket));
         if asked.kind != Some(HostKind::Recipe) || answered || self.stopping.is_some() {

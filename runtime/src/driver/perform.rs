@@ -7,7 +7,8 @@ use crate::capture::LONGEST_LINE;
 use crate::event::{RecordId, StepRef, What};
 use crate::journal::{Again, Print};
 use crate::process::{self, ChildId, Happened, Request, Stream, TimerId};
-use crate::reply::{self, Args};
+use crate::record::Ran;
+use crate::reply::{self, Args, Form};
 use crate::secret::HIDDEN;
 use crate::validate;
 use rrc_vm::convert::from_json;
@@ -26,6 +27,10 @@ pub(super) struct Asked {
     pub step: Option<u32>,
     pub kind: Option<HostKind>,
     pub print: Option<Print>,
+    /// The words of a command, and its number among those that were asked for.
+    pub words: Option<Vec<String>>,
+    pub ran: Option<usize>,
+    pub form: Form,
 }
 
 impl Asked {
@@ -36,6 +41,9 @@ impl Asked {
             step: None,
             kind: None,
             print: None,
+            words: None,
+            ran: None,
+            form: Form::Text,
         }
     }
 
@@ -109,8 +117,17 @@ impl Driver<'_> {
             print: kind
                 .filter(|_| compared)
                 .map(|kind| Print::of(kind, &call.args, &self.secrets)),
+            words: None,
+            ran: None,
+            form: Form::Text,
         };
-        let Some((asked, args)) = self.late(machine, which, asked, call.args) else {
+        let args = Args(call.args);
+        let asked = Asked {
+            words: args.words("argv"),
+            form: Form::of(&args),
+            ..asked
+        };
+        let Some((asked, args)) = self.late(machine, which, asked, args) else {
             return;
         };
         match self.past.is_some() {
@@ -276,7 +293,7 @@ impl Driver<'_> {
                 return;
             };
             let Job {
-                asked,
+                mut asked,
                 mut request,
                 work,
                 begun,
@@ -284,6 +301,7 @@ impl Driver<'_> {
             if !begun {
                 self.begin(&asked);
             }
+            self.note_start(&mut asked);
             // A little more than the limit, to see what the limit cuts through.
             let limits = [request.stdout_limit, request.stderr_limit];
             let window = self.secrets.window();
@@ -383,7 +401,7 @@ impl Driver<'_> {
         let asked = running.asked;
         match running.work {
             Work::Plain => {
-                let value = reply::reply(outcome, &self.secrets);
+                let value = reply::reply(outcome, asked.form, &self.secrets);
                 self.told(machine, asked, value, real);
             }
             Work::Agent(asking) => {
@@ -409,7 +427,57 @@ impl Driver<'_> {
         self.settle(machine, &asked, value);
     }
 
+    /// A command is about to start.
+    pub(super) fn note_start(&mut self, asked: &mut Asked) {
+        let Some(words) = asked.words.take() else {
+            return;
+        };
+        let step = asked.record.and_then(|record| self.steps.get(&record));
+        let argv = words
+            .iter()
+            .map(|word| self.secrets.text(word).into_owned());
+        let ran = Ran {
+            record: asked.record,
+            path: step.map_or_else(String::new, |step| step.path.clone()),
+            argv: argv.collect(),
+            code: None,
+            timed_out: false,
+            started: true,
+        };
+        asked.ran = Some(self.ran.len());
+        self.ran.push(ran);
+    }
+
+    /// A command has ended.
+    fn note_end(&mut self, asked: &Asked, value: &Value) {
+        let Some(ran) = asked.ran.and_then(|ran| self.ran.get_mut(ran)) else {
+            return;
+        };
+        let (data, kind) = match value {
+            Value::Failure(failure) => (&failure.data, Some(failure.kind)),
+            data => (data, None),
+        };
+        let field = |name: &str| rrc_vm::text::field(data, name);
+        if let Some(Value::Int(code)) = field("exit_code") {
+            ran.code = Some(*code);
+        }
+        // What was ended while the run goes on was ended because its time was over.
+        let ended = kind == Some(FailureKind::Interrupted) && self.stopping.is_none();
+        ran.timed_out = ended || matches!(field("timed_out"), Some(Value::Bool(true)));
+        ran.started = !matches!(
+            kind,
+            Some(
+                FailureKind::CommandNotFound
+                    | FailureKind::PermissionDenied
+                    | FailureKind::InvalidCwd
+                    | FailureKind::SpawnFailed
+                    | FailureKind::InvalidRequest
+            )
+        );
+    }
+
     pub(super) fn settle(&mut self, machine: &mut Machines, asked: &Asked, value: Value) {
+        self.note_end(asked, &value);
         let data = match &value {
             Value::Failure(failure) => &failure.data,
             data => data,

@@ -16,7 +16,7 @@ use crate::isa::{Instr, Status};
 use crate::task::{Frame, MAX_FRAMES, Task, TaskSet, Waits};
 use crate::value::{Map, Value};
 use crate::verify::Verified;
-use crate::{policy, shell, text};
+use crate::{flow, policy, shell, text};
 use std::cmp::Ordering;
 use std::rc::Rc;
 
@@ -247,6 +247,10 @@ impl Machine {
                         }
                     }
                 }),
+                Instr::ItemOrFail {} => binary!(|a, b| {
+                    self.read(&b)?;
+                    or_failure(flow::item(&a, &b), frame.at)
+                }),
 
                 Instr::Concat { parts } => {
                     let start = many!(parts);
@@ -338,6 +342,16 @@ impl Machine {
                         self.without(fields, dropped)?;
                     }
                 }
+                Instr::Argv {} => unary!(|a| {
+                    self.read(&a)?;
+                    or_failure(flow::argv(a), frame.at)
+                }),
+                Instr::BranchReport {} => {
+                    let branches = pop!();
+                    let bytes = self.read(&branches)?;
+                    self.produce(bytes.saturating_mul(2))?;
+                    push!(flow::report(&branches));
+                }
 
                 Instr::EqNumbersFirst {} => compare!(|a, b| policy::eq_numbers_first(&a, &b)),
                 Instr::NeNumbersFirst {} => compare!(|a, b| !policy::eq_numbers_first(&a, &b)),
@@ -382,6 +396,12 @@ impl Machine {
                 }),
                 Instr::Not {} => push!(Value::Bool(!is_true(&pop!()))),
                 Instr::IsNull {} => push!(Value::Bool(matches!(pop!(), Value::Null))),
+                Instr::Fit { wanted } => unary!(|a| {
+                    let wanted = self.constant(plan, wanted)?;
+                    let bytes = self.read(&a)?;
+                    self.produce(bytes)?;
+                    or_failure(flow::fit(a, &wanted), frame.at)
+                }),
 
                 Instr::Add {} => arithmetic!(|a, b| fits(a.checked_add(b))),
                 Instr::Sub {} => arithmetic!(|a, b| fits(a.checked_sub(b))),
@@ -404,6 +424,10 @@ impl Machine {
                     task.stack.truncate(start);
                     push!(or_failure(called, frame.at));
                 }
+                Instr::Pad { width } => unary!(|a| match integer(&a) {
+                    Some(int) => Value::text(flow::pad(int, width.into())),
+                    None => or_failure(Err(no_number(&a)), frame.at),
+                }),
 
                 Instr::Jump { to } => at = to,
                 Instr::JumpIf { to } => {
@@ -539,6 +563,8 @@ impl Machine {
                         at = to;
                     }
                 }
+                Instr::Raise {} => push!(flow::raise(pop!(), frame.at)),
+                Instr::Refuse {} => push!(flow::refuse(pop!())),
 
                 Instr::Tasks {} => {
                     self.produce(128)?;

@@ -31,6 +31,7 @@ impl Machine {
     #[inline]
     pub(super) fn produce(&mut self, bytes: u64) -> Result<(), FaultKind> {
         self.keep(bytes)?;
+        self.produced = self.produced.saturating_add(bytes);
         self.charge(bytes >> 6)
     }
 
@@ -47,14 +48,13 @@ impl Machine {
         Ok(bytes)
     }
 
-    /// Count what is made once and kept for later runs: it costs no fuel, or a run would cost more
-    /// than the one after it.
-    pub(super) fn keep(&mut self, bytes: u64) -> Result<(), FaultKind> {
-        if bytes > self.limits.memory {
-            return Err(FaultKind::OutOfMemory);
+    /// Look at what is made once and kept for later runs: it costs no fuel, or a run would cost more
+    /// than the one after it. The census counts all of it, made or not, for the same reason.
+    pub(super) fn keep(&self, bytes: u64) -> Result<(), FaultKind> {
+        match bytes > self.limits.memory {
+            true => Err(FaultKind::OutOfMemory),
+            false => Ok(()),
         }
-        self.produced = self.produced.saturating_add(bytes);
-        Ok(())
     }
 
     /// Charge for putting a value into a list or a map.
@@ -97,11 +97,10 @@ impl Machine {
                 }
             }
         }
-        census.values(self.constants.iter().flatten());
-        self.texts
-            .iter()
-            .flatten()
-            .for_each(|text| census.text(text));
+        let plan = self.plan();
+        let (texts, constants) = (plan.texts.len() as u64, plan.constants.len() as u64);
+        census.bytes += plan.texts.all.len() as u64 + (texts + constants) * 40;
+        census.bytes += plan.parts.len() as u64 * 24;
         census.bytes += self.cancelled.len() as u64 * 16;
         let limit = self.limits.memory;
         if census.bytes > limit {

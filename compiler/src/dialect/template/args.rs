@@ -1,0 +1,365 @@
+//! `args` and `defaults`: what a template can be given, and what it has when it is not.
+
+use super::names::{Arg, Defaults, Env, Preset, repeat_name};
+use super::node::wrong_type;
+use super::{Lower, holes};
+use crate::codes;
+use crate::diagnostic::{Applicability, Diagnostic, Fix, nearest};
+use crate::doc::{Kind, Node, Text};
+use crate::ir::Literal;
+use crate::ir::flow::ValueKind;
+use crate::source::Span;
+use std::ops::Range;
+use std::rc::Rc;
+
+/// The types there are, as they are written.
+const TYPES: [&str; 7] = [
+    "string",
+    "path",
+    "int",
+    "number",
+    "bool",
+    "array",
+    "enum(…)",
+];
+
+impl<'a> Lower<'_, 'a> {
+    /// What is known inside of a node.
+    pub fn env_of(&mut self, node: Node<'a>, env: &Env<'a>, checked: bool) -> Env<'a> {
+        let repeats = node.get("repeat").is_some() || env.repeats > 0;
+        let mut env = match node.get("args") {
+            Some(args) => match self.args(args, repeats) {
+                Some(args) => Env {
+                    args: Some(Rc::new(args)),
+                    ..env.clone()
+                },
+                None => env.clone(),
+            },
+            None => env.clone(),
+        };
+        if let Some(defaults) = node.get("defaults") {
+            let own = self.defaults(defaults, repeats);
+            env = env.with_defaults(own, self);
+        }
+        if checked {
+            self.check_defaults(node, &env);
+        }
+        env
+    }
+
+    fn args(&mut self, node: Node<'a>, repeats: bool) -> Option<Vec<Arg<'a>>> {
+        let Kind::List(items) = node.kind else {
+            if !node.is_broken() {
+                self.add(wrong_type("args", "a list of declarations", node));
+            }
+            return None;
+        };
+        let mut args: Vec<Arg<'a>> = Vec::new();
+        for item in items {
+            let Some(text) = self.text(*item) else {
+                if !item.is_broken() {
+                    let message = "a declaration is a text such as `name` or `count:int=3`";
+                    self.add(
+                        Diagnostic::new(&codes::WRONG_TYPE, item.span, message)
+                            .help("write it in quotes"),
+                    );
+                }
+                continue;
+            };
+            let Some(arg) = self.arg(text, repeats) else {
+                continue;
+            };
+            if let Some(first) = args.iter().find(|known| known.name == arg.name) {
+                let message = format!("`{}` is declared twice", arg.name);
+                let first = first.span;
+                self.add(
+                    Diagnostic::new(&codes::DUPLICATE_ARGUMENT, arg.span, message)
+                        .label(first, "it is declared here first")
+                        .help("keep one of the two"),
+                );
+                continue;
+            }
+            args.push(arg);
+        }
+        Some(args)
+    }
+
+    /// `name`, `name:type`, `name=default` or `name:type=default`, with blanks around the colon.
+    fn arg(&mut self, text: Text<'a>, repeats: bool) -> Option<Arg<'a>> {
+        let whole = text.text();
+        let (left, default) = match whole.split_once('=') {
+            Some((left, default)) => {
+                let start = left.len() + 1;
+                (left, Some((default, text.span(start..whole.len()))))
+            }
+            None => (whole, None),
+        };
+        let (name, kind) = match left.split_once(':') {
+            Some((name, kind)) => (name, Some((kind, name.len() + 1))),
+            None => (left, None),
+        };
+        let name_at = trimmed(name, 0);
+        let name = name.trim();
+        let span = text.span(name_at);
+        if !holes::is_name(name) {
+            let message = format!("`{name}` is no name for an argument");
+            self.add(
+                Diagnostic::new(&codes::BAD_VALUE, text.inner(), message)
+                    .help("a name starts with a letter; letters, digits, `_` and `-` follow"),
+            );
+            return None;
+        }
+        self.check_name(name, span, repeats);
+        let kind = match kind {
+            Some((kind, start)) => {
+                let at = text.span(trimmed(kind, start));
+                let kind = self.kind(kind.trim(), at)?;
+                if let Some((default, span)) = default {
+                    self.check_default(name, &Literal::Text(default.to_string()), &kind, span);
+                }
+                Some(kind)
+            }
+            None => None,
+        };
+        Some(Arg {
+            name,
+            span,
+            kind,
+            default,
+        })
+    }
+
+    /// The type that a word names; declared for the name that stands before it.
+    fn kind(&mut self, word: &str, span: Span) -> Option<ValueKind> {
+        match holes::kind_of(word) {
+            Ok(kind) => Some(kind),
+            Err(bad) => {
+                let finding = match bad {
+                    holes::Bad::EmptyChoice(_) => Diagnostic::new(
+                        &codes::UNKNOWN_TYPE,
+                        span,
+                        "an `enum` without words allows nothing",
+                    )
+                    .help("write the words that are allowed: `enum(a,b)`"),
+                    _ => unknown_type(word, span),
+                };
+                self.report_once(finding);
+                None
+            }
+        }
+    }
+
+    /// A name that `repeat` sets cannot be given another value.
+    fn check_name(&mut self, name: &str, span: Span, repeats: bool) {
+        if repeats && repeat_name(name).is_some() {
+            let message = format!("`{name}` is set by `repeat` and cannot be a value");
+            self.report_once(
+                Diagnostic::new(&codes::RESERVED_NAME, span, message)
+                    .help(format!("choose another name, such as `{name}_value`")),
+            );
+        }
+    }
+
+    fn defaults(&mut self, node: Node<'a>, repeats: bool) -> Defaults<'a> {
+        let mut all = Defaults::default();
+        let Kind::Map(entries) = node.kind else {
+            if !node.is_broken() {
+                self.add(wrong_type("defaults", "an object", node));
+            }
+            return all;
+        };
+        for entry in entries {
+            let Some(name) = entry.name() else { continue };
+            let name_span = entry.key.text().map_or(entry.key.span, |text| text.inner());
+            self.check_name(name, name_span, repeats);
+            let text = self.text(entry.value);
+            let span = text.map_or(entry.value.span, |text| text.inner());
+            let value = self.literal(entry.value);
+            all.insert(name, Preset::new(value, text, span, name_span));
+        }
+        all
+    }
+
+    /// The types of arguments are those of their defaults; the values of a node's own defaults are
+    /// looked at where they stand.
+    fn check_defaults(&mut self, node: Node<'a>, env: &Env<'a>) {
+        let args = env.args.clone();
+        for arg in args.iter().flat_map(|args| args.iter()) {
+            if let Some(kind) = &arg.kind {
+                let word = word_of(kind);
+                self.declare(arg.name, kind.clone(), &word, arg.span);
+            }
+        }
+        let own = node.get("defaults").and_then(|defaults| defaults.map());
+        for entry in own.unwrap_or_default() {
+            let Some(name) = entry.name() else { continue };
+            let Some(default) = env.defaults.get(name) else {
+                continue;
+            };
+            let kind = env.arg(name).and_then(|arg| arg.kind.clone());
+            if let Some(kind) = kind {
+                let (value, span) = (default.value.clone(), default.span);
+                self.check_default(name, &value, &kind, span);
+            }
+        }
+    }
+
+    /// A default that its type does not allow.
+    fn check_default(&mut self, name: &str, value: &Literal, kind: &ValueKind, span: Span) {
+        if let Literal::Text(text) = value
+            && holes::pieces(text)
+                .iter()
+                .any(|piece| matches!(piece, holes::Piece::Hole(_)))
+        {
+            return;
+        }
+        if matches!(value, Literal::Null) || fits(value, kind) {
+            return;
+        }
+        let wanted = match kind {
+            ValueKind::Int => "an integer".to_string(),
+            ValueKind::Number => "a number".to_string(),
+            ValueKind::Bool => "`true` or `false`".to_string(),
+            ValueKind::List => "a list".to_string(),
+            ValueKind::OneOf(words) => {
+                let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+                format!("one of {}", words.join(", "))
+            }
+            _ => "text".to_string(),
+        };
+        let message = format!("the default of `{name}` is not {wanted}");
+        self.report_once(
+            Diagnostic::new(&codes::BAD_DEFAULT, span, message)
+                .help("change the default, or the type that is declared"),
+        );
+    }
+
+    /// A placeholder that says which type its value has.
+    pub fn typed_hole(
+        &mut self,
+        name: &str,
+        word: &str,
+        default: Option<&str>,
+        span: Span,
+        env: &Env<'a>,
+    ) {
+        let Some(kind) = self.kind(word, span) else {
+            return;
+        };
+        self.declare(name, kind.clone(), &word_of(&kind), span);
+        if let Some(default) = default {
+            self.check_default(name, &Literal::Text(default.to_string()), &kind, span);
+        }
+        if let Some(default) = env.defaults.get(name) {
+            let (value, span) = (default.value.clone(), default.span);
+            self.check_default(name, &value, &kind, span);
+        }
+    }
+
+    /// Declarations and defaults that nothing reads.
+    pub fn unused(&mut self, root: Node<'a>) {
+        // What another host fills in may read anything.
+        if self.foreign || self.layered {
+            return;
+        }
+        let Some(Kind::List(items)) = root.get("args").map(|args| args.kind) else {
+            return;
+        };
+        for item in items {
+            let Some(text) = self.text(*item) else {
+                continue;
+            };
+            let name = text.text().split([':', '=']).next().unwrap_or_default();
+            let at = trimmed(name, 0);
+            let name = name.trim();
+            if holes::is_name(name) && !self.used.contains(name) {
+                let message = format!("nothing reads the argument `{name}`");
+                self.add(
+                    Diagnostic::new(&codes::UNUSED_ARGUMENT, text.span(at), message)
+                        .help("remove it, or use it in a command"),
+                );
+            }
+        }
+    }
+}
+
+/// Where the text without blanks around it stands.
+fn trimmed(text: &str, start: usize) -> Range<usize> {
+    let from = start + text.len() - text.trim_start().len();
+    from..from + text.trim().len()
+}
+
+fn word_of(kind: &ValueKind) -> String {
+    match kind {
+        ValueKind::OneOf(words) => format!("enum({})", words.join(",")),
+        ValueKind::Text => "string".to_string(),
+        other => other.word().to_string(),
+    }
+}
+
+pub fn unknown_type(word: &str, span: Span) -> Diagnostic {
+    let message = format!("there is no type `{word}`");
+    let finding = Diagnostic::new(&codes::UNKNOWN_TYPE, span, message);
+    let near = match word {
+        "integer" => Some("int"),
+        "float" | "double" => Some("number"),
+        "boolean" => Some("bool"),
+        "str" | "text" => Some("string"),
+        "list" => Some("array"),
+        "file" | "dir" => Some("path"),
+        _ => nearest(word, ["string", "path", "int", "number", "bool", "array"]),
+    };
+    match near {
+        Some(near) => {
+            let mut fix = Fix::safe(format!("write `{near}`"), span, near);
+            fix.applicability = Applicability::Safe;
+            finding.help(format!("did you mean `{near}`?")).fix(fix)
+        }
+        None => finding.help(format!("types are {}", TYPES.join(", "))),
+    }
+}
+
+fn fits(value: &Literal, kind: &ValueKind) -> bool {
+    let number = |text: &str| {
+        let text = text.trim();
+        let plain = text.strip_prefix('-').unwrap_or(text);
+        !plain.is_empty()
+            && plain
+                .bytes()
+                .all(|byte| byte.is_ascii_digit() || byte == b'.')
+            && !plain.ends_with('.')
+            && plain.matches('.').count() <= 1
+    };
+    match (kind, value) {
+        (ValueKind::Int, Literal::Int(_)) => true,
+        (ValueKind::Int, Literal::Float(float)) => float.fract() == 0.0,
+        (ValueKind::Int, Literal::Text(text)) => {
+            text.trim().is_empty() || (number(text) && !text.contains('.'))
+        }
+        (ValueKind::Number, Literal::Int(_) | Literal::Float(_)) => true,
+        (ValueKind::Number, Literal::Text(text)) => text.trim().is_empty() || number(text),
+        (ValueKind::Bool, Literal::Bool(_)) => true,
+        (ValueKind::Bool, Literal::Text(text)) => matches!(
+            text.trim().to_ascii_lowercase().as_str(),
+            "" | "true" | "1" | "yes" | "false" | "0" | "no"
+        ),
+        (ValueKind::List, Literal::List(_)) => true,
+        (ValueKind::List, Literal::Text(text)) => {
+            let text = text.trim();
+            text.is_empty()
+                || matches!(
+                    serde_json::from_str::<serde_json::Value>(text),
+                    Ok(serde_json::Value::Array(_))
+                )
+        }
+        (ValueKind::OneOf(words), Literal::Text(text)) => {
+            text.is_empty() || words.iter().any(|word| word == text)
+        }
+        (ValueKind::OneOf(words), Literal::Int(int)) => words.contains(&int.to_string()),
+        (ValueKind::OneOf(words), Literal::Bool(flag)) => words.contains(&flag.to_string()),
+        (ValueKind::Text, Literal::List(_) | Literal::Map(_)) => true,
+        (ValueKind::Text, _) | (ValueKind::Any, _) => true,
+        (ValueKind::Duration | ValueKind::Count, _) => true,
+        _ => false,
+    }
+}

@@ -1,0 +1,526 @@
+//! Command lines: words, the placeholders in them, and what is odd about them.
+
+use super::args::unknown_type;
+use super::holes::{self, Bad, Hole, Piece, Sum};
+use super::names::{Env, difference, repeat_name};
+use super::node::{json_inner, no_command};
+use super::words::{Split, Word, split};
+use super::{Lower, risk, shell};
+use crate::codes;
+use crate::diagnostic::{Diagnostic, Fix};
+use crate::doc::Text;
+use crate::ir::flow::{Arith, Term, TermKind};
+use crate::source::Span;
+use std::ops::Range;
+
+impl<'a> Lower<'_, 'a> {
+    /// The words of a command; none if it is none, which has been said.
+    pub fn command(&mut self, text: Text<'a>, env: &Env<'a>) -> Option<Vec<Term>> {
+        let found = split(text.text());
+        let before = self.errors();
+        self.oddities(text, &found);
+        if found.words.first().is_none_or(|word| word.text.is_empty()) {
+            let message = match found.words.is_empty() {
+                true => "the command is empty",
+                false => "the name of the command is empty",
+            };
+            self.add(no_command(text.whole(), message));
+            return None;
+        }
+        shell::look(self, text, &found.words);
+        risk::look(self, text, &found.words);
+        let mut words = Vec::with_capacity(found.words.len());
+        for (number, word) in found.words.iter().enumerate() {
+            if word.text.is_empty() {
+                let message = "an empty word is left out";
+                let span = text.span(word.range.clone());
+                self.add(
+                    Diagnostic::new(&codes::EMPTY_WORD, span, message)
+                        .help("remove it: a command is never given empty words"),
+                );
+                continue;
+            }
+            self.split_hole(text, &found.words, number);
+            words.push(self.word(text, word, env));
+        }
+        (self.errors() == before).then_some(words)
+    }
+
+    fn oddities(&mut self, text: Text<'a>, found: &Split) {
+        if let Some(at) = found.open_quote {
+            let quote = text.text().get(at..at + 1).unwrap_or("'").to_string();
+            let end = text.inner().end as usize;
+            let end = Span::new(text.inner().source, end, end);
+            self.add(
+                Diagnostic::new(
+                    &codes::OPEN_QUOTE,
+                    text.span(at..at + 1),
+                    "nothing closes this quote: the rest of the command is one word",
+                )
+                .help(format!("write another {quote} where the word ends"))
+                .fix(Fix::unsafe_("close it at the end", end, json_inner(&quote))),
+            );
+        } else if let Some(at) = found.last_backslash {
+            self.add(
+                Diagnostic::new(
+                    &codes::LOST_BACKSLASH,
+                    text.span(at..at + 1),
+                    "nothing follows this backslash",
+                )
+                .help("remove it, or write two of them to mean one"),
+            );
+        }
+        for (at, blank) in &found.odd_blanks {
+            let span = text.span(*at..*at + blank.len_utf8());
+            let message = format!("U+{:04X} separates words here", u32::from(*blank));
+            self.add(
+                Diagnostic::new(&codes::ODD_BLANK, span, message)
+                    .help("write a plain space")
+                    .fix(Fix::safe("write a space", span, " ")),
+            );
+        }
+        for word in &found.words {
+            // Braces are often escaped by people who think that this helps.
+            for at in &word.lost {
+                let next = text
+                    .text()
+                    .get(at + 1..)
+                    .and_then(|rest| rest.chars().next());
+                let Some(next) = next.filter(|next| next.is_alphanumeric()) else {
+                    continue;
+                };
+                let range = *at..*at + 1 + next.len_utf8();
+                let message = format!("the command is given `{next}` here, without the backslash");
+                self.add(
+                    Diagnostic::new(&codes::LOST_BACKSLASH, text.span(range), message)
+                        .help("put the word in single quotes, or write two backslashes"),
+                );
+            }
+        }
+    }
+
+    /// A placeholder that starts in one word and ends in another.
+    fn split_hole(&mut self, text: Text<'a>, words: &[Word], number: usize) {
+        let Some(word) = words.get(number) else {
+            return;
+        };
+        let open = open_brace(&word.text);
+        let Some(open) = open.filter(|_| !word.quoted) else {
+            return;
+        };
+        let rest = words.get(number + 1..).unwrap_or_default();
+        let close = rest.iter().position(|word| {
+            let brace = word.text.find(['{', '}']);
+            brace.is_some()
+        });
+        let Some(last) = close.and_then(|close| rest.get(close)) else {
+            return;
+        };
+        let brace = last.text.find(['{', '}']);
+        if brace.and_then(|at| last.text.as_bytes().get(at)) != Some(&b'}') || last.quoted {
+            return;
+        }
+        let start = word.source(open..open + 1).start;
+        let name_like = word
+            .text
+            .get(open + 1..)
+            .and_then(|rest| rest.chars().next())
+            .is_none_or(|c| c.is_ascii_alphabetic() || matches!(c, '_' | '!' | '('));
+        if !name_like {
+            return;
+        }
+        let whole = word.range.start..last.range.end;
+        let raw = text.text().get(whole.clone()).unwrap_or_default();
+        let finding = Diagnostic::new(
+            &codes::SPLIT_PLACEHOLDER,
+            text.span(start..last.range.end),
+            "blanks separate words before placeholders are read: this is no placeholder",
+        )
+        .help("put the whole word in single quotes, or remove the blanks");
+        self.add(match raw.contains('\'') {
+            true => finding,
+            false => finding.fix(Fix::safe(
+                "put it in single quotes",
+                text.span(whole),
+                json_inner(&format!("'{raw}'")),
+            )),
+        });
+    }
+
+    fn word(&mut self, text: Text<'a>, word: &Word, env: &Env<'a>) -> Term {
+        let span = text.span(word.range.clone());
+        let mut parts = Vec::new();
+        let pieces = holes::pieces(&word.text);
+        if pieces.len() > 1 {
+            self.value_in_json(text, word, &pieces);
+        }
+        for piece in pieces {
+            match piece {
+                Piece::Plain(range) => {
+                    let plain = word.text.get(range).unwrap_or_default();
+                    parts.push(Term::text(span, plain));
+                }
+                Piece::Hole(range) => {
+                    let start = range.start;
+                    let inner = word.text.get(range).unwrap_or_default();
+                    let at = |part: Range<usize>| {
+                        text.span(word.source(start + part.start..start + part.end))
+                    };
+                    parts.extend(self.hole(inner, env, &at));
+                }
+            }
+        }
+        match parts.len() {
+            1 => parts.pop().unwrap_or_else(|| Term::text(span, "")),
+            _ => Term::new(span, TermKind::Text(parts)),
+        }
+    }
+
+    /// A value between the quotes of JSON is not escaped.
+    fn value_in_json(&mut self, text: Text<'a>, word: &Word, pieces: &[Piece]) {
+        for (number, piece) in pieces.iter().enumerate() {
+            let Piece::Hole(range) = piece else { continue };
+            let before = number.checked_sub(1).and_then(|at| pieces.get(at));
+            let around = (before, pieces.get(number + 1));
+            let (Some(Piece::Plain(before)), Some(Piece::Plain(after))) = around else {
+                continue;
+            };
+            let cut = |range: &Range<usize>| word.text.get(range.clone()).unwrap_or_default();
+            let json = cut(before).ends_with('"')
+                && cut(after).starts_with('"')
+                && word.text.trim_start().starts_with(['{', '[']);
+            if json {
+                let span = text.span(word.source(range.clone()));
+                self.add(
+                    Diagnostic::new(
+                        &codes::VALUE_IN_JSON,
+                        span,
+                        "the value is put between quotes as it is: one that holds a quote breaks the JSON",
+                    )
+                    .help("pass the whole document as a value, or write it to a file first"),
+                );
+            }
+        }
+    }
+
+    /// One placeholder, checked; nothing if it means nothing, which has been said.
+    pub fn hole(
+        &mut self,
+        inner: &str,
+        env: &Env<'a>,
+        at: &dyn Fn(Range<usize>) -> Span,
+    ) -> Option<Term> {
+        let hole = match holes::hole(inner) {
+            Ok(hole) => hole,
+            Err(bad) => {
+                self.bad_hole(bad, inner, at, env);
+                return None;
+            }
+        };
+        match &hole {
+            Hole::Name {
+                name,
+                kind,
+                default,
+            } => {
+                if let Some((word, range)) = kind {
+                    self.typed_hole(name, word, *default, at(range.clone()), env);
+                }
+                if default.is_none() {
+                    self.require(env, name, at(0..name.len()));
+                    self.minus(name, 0, env, at);
+                } else {
+                    self.not_outside(env, name, at(0..name.len()));
+                }
+            }
+            Hole::OrText { name, .. } => self.not_outside(env, name, at(0..name.len())),
+            Hole::Choice {
+                name,
+                name_at,
+                yes,
+                no,
+                ..
+            } => {
+                self.not_outside(env, name, at(name_at.clone()));
+                if no.starts_with("//") {
+                    let message = format!("the first text ends at the first colon: it is `{yes}`");
+                    self.report_once(
+                        Diagnostic::new(&codes::BAD_PLACEHOLDER, at(0..inner.len()), message)
+                            .severity(codes::Severity::Warning)
+                            .help("put texts with colons into `defaults`"),
+                    );
+                }
+            }
+            Hole::Item { name, at: position } => {
+                self.require(env, name, at(0..name.len()));
+                let kind = env.arg(name).and_then(|arg| arg.kind.clone());
+                if kind.is_some_and(|kind| kind != crate::ir::flow::ValueKind::List) {
+                    let message = format!("`{name}` is declared as something that has no items");
+                    self.add(
+                        Diagnostic::new(&codes::BAD_PLACEHOLDER, at(0..inner.len()), message)
+                            .help(format!("declare it as `{name}:array`")),
+                    );
+                    return None;
+                }
+                if let holes::At::Name(position, range) = position {
+                    self.require(env, position, at(range.clone()));
+                }
+            }
+            Hole::Sum { sum, .. } => {
+                self.sum_names(sum, env, at);
+                self.constant_sum(sum, inner, at);
+                self.pad_outside(inner, env, at);
+            }
+        }
+        Some(env.hole(&hole, at, self, &mut Vec::new()))
+    }
+
+    /// A name of `repeat` that has a default of its own is no less misplaced.
+    fn not_outside(&mut self, env: &Env<'a>, name: &str, span: Span) {
+        if env.repeats == 0 && repeat_name(name).is_some() {
+            self.require(env, name, span);
+        }
+    }
+
+    fn sum_names(&mut self, sum: &Sum<'_>, env: &Env<'a>, at: &dyn Fn(Range<usize>) -> Span) {
+        match sum {
+            Sum::Number(_) => {}
+            Sum::Name(name, range) => {
+                self.require(env, name, at(range.clone()));
+                self.minus(name, range.start, env, at);
+            }
+            Sum::Two(_, left, right) => {
+                self.sum_names(left, env, at);
+                self.sum_names(right, env, at);
+            }
+        }
+    }
+
+    /// `index-1` is one name to other runners.
+    fn minus(
+        &mut self,
+        name: &str,
+        start: usize,
+        env: &Env<'a>,
+        at: &dyn Fn(Range<usize>) -> Span,
+    ) {
+        let Some(parts) = difference(name, start) else {
+            return;
+        };
+        let (Some((first, _)), false) = (parts.first(), env.has_default(name)) else {
+            return;
+        };
+        let sure = env.repeats > 0 && repeat_name(first).is_some() && env.arg(name).is_none();
+        if !sure {
+            return;
+        }
+        let mut portable = format!("({first})");
+        for (part, _) in parts.iter().skip(1) {
+            match part.parse::<i64>() {
+                Ok(_) => portable.push_str(&format!("-{part}")),
+                Err(_) => portable.push_str(&format!("-({part})")),
+            }
+        }
+        let span = at(start..start + name.len());
+        let message = format!("other runners read `{name}` as one name");
+        self.report_once(
+            Diagnostic::new(&codes::MINUS_IN_NAME, span, message)
+                .help(format!("write `{portable}`"))
+                .fix(Fix::safe(format!("write `{portable}`"), span, portable)),
+        );
+    }
+
+    /// A calculation without names has its result now.
+    fn constant_sum(&mut self, sum: &Sum<'_>, inner: &str, at: &dyn Fn(Range<usize>) -> Span) {
+        let finding = match value(sum) {
+            Some(Err(Wrong::Zero)) => Diagnostic::new(
+                &codes::DIVISION_BY_ZERO,
+                at(0..inner.len()),
+                "this divides by zero",
+            )
+            .help("divide by something else"),
+            Some(Err(Wrong::Large)) => Diagnostic::new(
+                &codes::BAD_PLACEHOLDER,
+                at(0..inner.len()),
+                "the result does not fit into 64 bits",
+            )
+            .help("calculate with smaller numbers"),
+            None if divides_by_zero(sum) => Diagnostic::new(
+                &codes::DIVISION_BY_ZERO,
+                at(0..inner.len()),
+                "this divides by zero",
+            )
+            .help("divide by something else"),
+            _ => return,
+        };
+        self.report_once(finding);
+    }
+
+    /// `_index+1` pads first and adds then.
+    fn pad_outside(&mut self, inner: &str, env: &Env<'a>, at: &dyn Fn(Range<usize>) -> Span) {
+        let plain = inner.trim_start_matches('_');
+        let pads = inner.len() - plain.len();
+        let first = plain
+            .find(|c: char| !c.is_ascii_alphanumeric())
+            .and_then(|end| plain.get(..end))
+            .unwrap_or_default();
+        if pads == 0 || env.repeats == 0 || repeat_name(first).is_none() {
+            return;
+        }
+        let meant = format!("{}({plain})", "_".repeat(pads));
+        let span = at(0..inner.len());
+        self.report_once(
+            Diagnostic::new(
+                &codes::BAD_PLACEHOLDER,
+                span,
+                "the underscores pad the name, and the result has no zeros in front",
+            )
+            .help(format!("write `{meant}`"))
+            .fix(Fix::safe(format!("write `{meant}`"), span, meant)),
+        );
+    }
+
+    /// Says why a placeholder means nothing.
+    pub fn bad_hole(
+        &mut self,
+        bad: Bad,
+        inner: &str,
+        at: &dyn Fn(Range<usize>) -> Span,
+        env: &Env<'a>,
+    ) {
+        let whole = at(0..inner.len());
+        let bad_placeholder =
+            |message: &str| Diagnostic::new(&codes::BAD_PLACEHOLDER, whole, message);
+        let _ = env;
+        let finding = match bad {
+            // References to imported recipes are filled in by the host that knows them.
+            _ if self.layered && is_reference(inner) => {
+                self.foreign = true;
+                return;
+            }
+            Bad::Spaced => bad_placeholder("blanks are part of what stands between the braces")
+                .help(format!("write `{{{}}}`", inner.trim()))
+                .fix(Fix::safe("remove the blanks", whole, inner.trim())),
+            Bad::Json => Diagnostic::new(
+                &codes::LITERAL_JSON,
+                whole,
+                "JSON in a command is read as a placeholder, and braces cannot be escaped",
+            )
+            .help("put the document into `defaults` and write `{body}` here"),
+            Bad::NoColon => bad_placeholder("`?` chooses between two texts, and there is one")
+                .help(format!("write `{{{inner}:}}` for nothing otherwise"))
+                .fix(Fix::safe(
+                    "add `:`",
+                    whole,
+                    json_inner(&format!("{inner}:")),
+                )),
+            Bad::Condition(range) => Diagnostic::new(
+                &codes::BAD_PLACEHOLDER,
+                at(range),
+                "what stands before `?` must be a name, or `!` and a name",
+            )
+            .help("pass a value that is true or false"),
+            Bad::Typed => {
+                bad_placeholder("a type stands with `=` only").help("write `{name:type=default}`")
+            }
+            Bad::UnknownKind(range) => {
+                let word = inner.get(range.clone()).unwrap_or_default();
+                unknown_type(word, at(range))
+            }
+            Bad::EmptyChoice(range) => Diagnostic::new(
+                &codes::UNKNOWN_TYPE,
+                at(range),
+                "an `enum` without words allows nothing",
+            )
+            .help("write the words that are allowed: `enum(a,b)`"),
+            Bad::Length => bad_placeholder("`.length` is for `repeat` only")
+                .help("pass the number as a value of its own"),
+            Bad::Minus => {
+                let meant = format!("0{}", inner.trim());
+                bad_placeholder("a minus stands between two numbers")
+                    .help(format!("write `{{{meant}}}`"))
+                    .fix(Fix::safe(format!("write `{meant}`"), whole, meant))
+            }
+            Bad::Underscores => bad_placeholder("at most 6 underscores ask for zeros")
+                .help("write fewer underscores"),
+            Bad::TooLarge(range) => Diagnostic::new(
+                &codes::BAD_PLACEHOLDER,
+                at(range),
+                "the number does not fit into 64 bits",
+            )
+            .help("write a smaller number"),
+            Bad::Sum(range) => {
+                let place = match range.is_empty() {
+                    true => whole,
+                    false => at(range),
+                };
+                Diagnostic::new(
+                    &codes::BAD_PLACEHOLDER,
+                    place,
+                    "this is no calculation: numbers, names, `+ - * / %` and parentheses",
+                )
+                .help("check what stands here")
+            }
+            Bad::Other => bad_placeholder("this is no placeholder").help(
+                "write `{name}`, `{name=default}`, `{name??text}`, `{name?yes:no}` or `{list[0]}`",
+            ),
+        };
+        self.report_once(finding);
+    }
+}
+
+/// `recipe.defaults.name`
+fn is_reference(inner: &str) -> bool {
+    inner.contains('.') && inner.split('.').all(holes::is_name)
+}
+
+/// The place of a `{` that nothing in the word closes.
+fn open_brace(text: &str) -> Option<usize> {
+    let open = text.rfind('{')?;
+    let closed = text.get(open..).is_some_and(|rest| rest.contains('}'));
+    (!closed).then_some(open)
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wrong {
+    Zero,
+    Large,
+}
+
+/// The result of a calculation that has no names in it.
+fn value(sum: &Sum<'_>) -> Option<Result<i64, Wrong>> {
+    match sum {
+        Sum::Number(int) => Some(Ok(*int)),
+        Sum::Name(..) => None,
+        Sum::Two(op, left, right) => {
+            let (left, right) = (value(left)?, value(right)?);
+            let (left, right) = match (left, right) {
+                (Ok(left), Ok(right)) => (left, right),
+                (Err(wrong), _) | (_, Err(wrong)) => return Some(Err(wrong)),
+            };
+            if right == 0 && matches!(op, Arith::Div | Arith::Rem) {
+                return Some(Err(Wrong::Zero));
+            }
+            let result = match op {
+                Arith::Add => left.checked_add(right),
+                Arith::Sub => left.checked_sub(right),
+                Arith::Mul => left.checked_mul(right),
+                Arith::Div => left.checked_div(right),
+                Arith::Rem => Some(left.wrapping_rem(right)),
+            };
+            Some(result.ok_or(Wrong::Large))
+        }
+    }
+}
+
+/// Whether a part of a calculation divides by a zero that stands there.
+fn divides_by_zero(sum: &Sum<'_>) -> bool {
+    match sum {
+        Sum::Number(_) | Sum::Name(..) => false,
+        Sum::Two(op, left, right) => {
+            matches!(op, Arith::Div | Arith::Rem) && value(right) == Some(Ok(0))
+                || divides_by_zero(left)
+                || divides_by_zero(right)
+        }
+    }
+}

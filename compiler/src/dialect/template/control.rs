@@ -1,0 +1,475 @@
+//! The fields that decide whether, when and how often a node runs, and what its failure does.
+
+use super::holes::{self, Hole, Piece};
+use super::names::{Env, repeat_name};
+use super::node::wrong_type;
+use super::{Lower, node::json_string};
+use crate::codes;
+use crate::diagnostic::{Diagnostic, Fix, nearest};
+use crate::doc::{Node, Plain, Text, resolve};
+use crate::ir::flow::{Scope, Stage, Term, TermKind, ValueKind, Work};
+use crate::ir::{Literal, Truth};
+use crate::source::Span;
+
+const SCOPES: [(&str, Scope); 3] = [
+    ("continue", Scope::Continue),
+    ("branch", Scope::Branch),
+    ("root", Scope::Root),
+];
+
+fn literal(span: Span, value: Literal) -> Term {
+    Term::new(span, TermKind::Literal(value))
+}
+
+impl<'a> Lower<'_, 'a> {
+    pub fn failure(&mut self, node: Node<'a>) -> Option<Scope> {
+        let field = node.get("failure")?;
+        let Some(text) = self.text(field) else {
+            if !field.is_broken() {
+                self.add(wrong_type(
+                    "failure",
+                    "`continue`, `branch` or `root`",
+                    field,
+                ));
+            }
+            return None;
+        };
+        let known = SCOPES.iter().find(|(word, _)| *word == text.text());
+        if known.is_none() {
+            let message = format!("`{}` is not a way to fail", text.text());
+            let finding = Diagnostic::new(&codes::BAD_VALUE, text.inner(), message);
+            let finding = match nearest(text.text(), SCOPES.map(|(word, _)| word)) {
+                Some(near) => finding
+                    .help(format!("did you mean `{near}`?"))
+                    .fix(Fix::safe(format!("write `{near}`"), text.inner(), near)),
+                None => finding.help("write `continue`, `branch` or `root`"),
+            };
+            self.add(finding);
+        }
+        known.map(|(_, scope)| *scope)
+    }
+
+    /// The condition of a node: true or false, one placeholder, or a name with or without `!`.
+    pub fn when(&mut self, field: Node<'a>, env: &Env<'a>, repeated: bool) -> Option<Term> {
+        if let Some(scalar) = field.scalar()
+            && let Plain::Bool(value) = resolve(scalar, self.schema)
+        {
+            let message = match value {
+                true => "the node always runs",
+                false => "the node never runs",
+            };
+            self.add(
+                Diagnostic::new(&codes::CONSTANT_CONDITION, field.span, message)
+                    .help("remove `when`, or name a value that decides"),
+            );
+            return Some(literal(field.span, Literal::Bool(value)));
+        }
+        let Some(text) = self.text(field) else {
+            if !field.is_broken() {
+                self.add(wrong_type("when", "`true`, `false` or a condition", field));
+            }
+            return None;
+        };
+        let word = text.text().trim();
+        let start = text.text().len() - text.text().trim_start().len();
+        let span = text.span(start..start + word.len());
+        if word.is_empty() {
+            return Some(literal(field.span, Literal::Bool(false)));
+        }
+        if let [Piece::Hole(range)] = holes::pieces(word).as_slice() {
+            let inner = word.get(range.clone()).unwrap_or_default();
+            let from = start + range.start;
+            let at = |part: std::ops::Range<usize>| text.span(from + part.start..from + part.end);
+            return self.when_hole(inner, env, &at, repeated);
+        }
+        let (negated, name) = match word.strip_prefix('!') {
+            Some(rest) => (true, rest.trim_start()),
+            None => (false, word),
+        };
+        let name_start = start + word.len() - name.len();
+        let name_span = text.span(name_start..name_start + name.len());
+        if !holes::is_name(name) {
+            self.add(self.no_condition(word, negated, name, field, span));
+            return None;
+        }
+        let declared = env.arg(name).is_some() || env.has_default(name);
+        let literal_word = matches!(
+            name.to_ascii_lowercase().as_str(),
+            "true" | "false" | "yes" | "no" | "on" | "off"
+        );
+        if literal_word && !declared {
+            let truth = matches!(name.to_ascii_lowercase().as_str(), "true" | "yes" | "on");
+            let truth = truth != negated;
+            let message = format!("`when` reads `{name}` as the name of a value");
+            self.add(
+                Diagnostic::new(&codes::WORD_AS_CONDITION, span, message)
+                    .help(format!("write `{truth}` without quotes"))
+                    .fix(Fix::safe(
+                        format!("write `{truth}`"),
+                        field.span,
+                        truth.to_string(),
+                    )),
+            );
+            return None;
+        }
+        self.before_repeat(name, name_span, env, repeated);
+        self.use_name(name);
+        if let Some(default) = env.defaults.get(name) {
+            self.use_default(default.name_span);
+        }
+        let value = env.plain_value(name, name_span);
+        Some(match negated {
+            true => Term::new(
+                name_span,
+                TermKind::Pick {
+                    test: Box::new(value),
+                    truth: Truth::Flags,
+                    yes: Box::new(literal(name_span, Literal::Bool(false))),
+                    no: Box::new(literal(name_span, Literal::Bool(true))),
+                },
+            ),
+            false => value,
+        })
+    }
+
+    fn when_hole(
+        &mut self,
+        inner: &'a str,
+        env: &Env<'a>,
+        at: &dyn Fn(std::ops::Range<usize>) -> Span,
+        repeated: bool,
+    ) -> Option<Term> {
+        let hole = match holes::hole(inner) {
+            Ok(hole) => hole,
+            Err(bad) => {
+                self.bad_hole(bad, inner, at, env);
+                return None;
+            }
+        };
+        let name = match &hole {
+            Hole::Name { name, .. }
+            | Hole::OrText { name, .. }
+            | Hole::Choice { name, .. }
+            | Hole::Item { name, .. } => Some(*name),
+            Hole::Sum { .. } => None,
+        };
+        if let Some(name) = name {
+            self.before_repeat(name, at(0..inner.len()), env, repeated);
+        }
+        let term = env.hole(&hole, at, self, &mut Vec::new());
+        Some(match hole {
+            // A name without a value is not true; anything else that fails is wrong.
+            Hole::Name { .. } => {
+                let span = term.span;
+                term.or(literal(span, Literal::Null))
+            }
+            _ => term,
+        })
+    }
+
+    fn before_repeat(&mut self, name: &str, span: Span, env: &Env<'a>, repeated: bool) {
+        if !repeated || env.repeats > 0 || repeat_name(name).is_none() {
+            return;
+        }
+        let message = format!("`when` is asked before `repeat` sets `{name}`");
+        self.report_once(
+            Diagnostic::new(&codes::CONDITION_BEFORE_REPEAT, span, message)
+                .help("move `when` to a node inside of the repeated one"),
+        );
+    }
+
+    fn no_condition(
+        &self,
+        word: &str,
+        negated: bool,
+        name: &str,
+        field: Node<'a>,
+        span: Span,
+    ) -> Diagnostic {
+        if let [Piece::Hole(range)] = holes::pieces(name).as_slice()
+            && negated
+            && let Some(inner) = name
+                .get(range.clone())
+                .filter(|inner| holes::is_name(inner))
+        {
+            let message = "`!` stands before a name, not before a placeholder";
+            return Diagnostic::new(&codes::CONDITION_OPERATOR, span, message)
+                .help(format!("write `!{inner}`"))
+                .fix(Fix::safe(
+                    format!("write `!{inner}`"),
+                    field.span,
+                    json_string(&format!("!{inner}")),
+                ));
+        }
+        if name.bytes().all(|byte| byte.is_ascii_digit()) {
+            let message = format!("`when` reads `{word}` as the name of a value");
+            let truth = name.trim_start_matches('0').is_empty() == negated;
+            return Diagnostic::new(&codes::WORD_AS_CONDITION, span, message)
+                .help(format!("write `{truth}` without quotes"))
+                .fix(Fix::safe(
+                    format!("write `{truth}`"),
+                    field.span,
+                    truth.to_string(),
+                ));
+        }
+        Diagnostic::new(
+            &codes::CONDITION_OPERATOR,
+            span,
+            "`when` is a name, `!name` or one placeholder; it has no operators",
+        )
+        .help("put one node into another, each with a `when` of its own")
+    }
+
+    /// `repeat`: how often.
+    pub fn repeat(&mut self, field: Node<'a>, env: &Env<'a>) -> Option<Term> {
+        let Some(text) = self.text(field) else {
+            return self.count("repeat", field, env);
+        };
+        let word = text.text().trim();
+        let start = text.text().len() - text.text().trim_start().len();
+        let (inner, offset) = match word.strip_prefix('{').and_then(|w| w.strip_suffix('}')) {
+            Some(inner) => (inner, start + 1),
+            None => (word, start),
+        };
+        let Some(name) = inner
+            .strip_suffix(".length")
+            .filter(|name| holes::is_name(name))
+        else {
+            return self.count("repeat", field, env);
+        };
+        let span = text.span(offset..offset + name.len());
+        self.use_name(name);
+        self.require(env, name, span);
+        let kind = env.arg(name).and_then(|arg| arg.kind.clone());
+        if let Some(kind) = kind
+            && kind != ValueKind::List
+        {
+            let message = format!("`{name}` is declared as something that has no length");
+            self.add(
+                Diagnostic::new(&codes::BAD_VALUE, span, message)
+                    .help(format!("declare it as `{name}:array`")),
+            );
+            return None;
+        }
+        let value = env.value(name, span, self, &mut Vec::new());
+        Some(Term::new(span, TermKind::Length(Box::new(value))))
+    }
+
+    /// A field that is a whole number from 1.
+    pub fn count(&mut self, name: &str, field: Node<'a>, env: &Env<'a>) -> Option<Term> {
+        self.number(name, field, env, "a whole number from 1", |value| {
+            value >= 1.0 && value.fract() == 0.0
+        })
+    }
+
+    /// A field that is a number of milliseconds.
+    pub fn duration(&mut self, name: &str, field: Node<'a>, env: &Env<'a>) -> Option<Term> {
+        self.number(
+            name,
+            field,
+            env,
+            "a number of milliseconds from 0",
+            |value| value >= 0.0,
+        )
+    }
+
+    fn number(
+        &mut self,
+        name: &str,
+        field: Node<'a>,
+        env: &Env<'a>,
+        wanted: &str,
+        allowed: fn(f64) -> bool,
+    ) -> Option<Term> {
+        let value = self.literal(field);
+        let number = match &value {
+            Literal::Int(int) => Some(*int as f64),
+            Literal::Float(float) => Some(*float),
+            Literal::Text(_) => None,
+            _ => {
+                if !field.is_broken() {
+                    self.add(wrong_type(name, wanted, field));
+                }
+                return None;
+            }
+        };
+        if let Some(number) = number {
+            return match allowed(number) {
+                true => Some(literal(field.span, value)),
+                false => {
+                    self.add(bad_number(name, wanted, field.span));
+                    None
+                }
+            };
+        }
+        let text = self.text(field)?;
+        let has_hole = holes::pieces(text.text())
+            .iter()
+            .any(|piece| matches!(piece, Piece::Hole(_)));
+        if has_hole {
+            return Some(self.filled(text, env));
+        }
+        let word = text.text().trim();
+        if word.is_empty() {
+            return Some(match name {
+                "delay" | "timeout" => literal(field.span, Literal::Int(0)),
+                _ => literal(field.span, Literal::Int(1)),
+            });
+        }
+        let digits = word
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'-'));
+        match word.parse::<f64>().ok().filter(|_| digits) {
+            Some(number) if allowed(number) => {
+                Some(literal(field.span, Literal::Text(word.to_string())))
+            }
+            _ => {
+                self.add(with_unit(name, wanted, word, field, text));
+                None
+            }
+        }
+    }
+
+    /// What the fields of a node mean together.
+    pub fn flow_findings(
+        &mut self,
+        node: Node<'a>,
+        root: bool,
+        stage: &Stage,
+        repeated: bool,
+        parallel: bool,
+    ) {
+        let key = |name: &str| {
+            let entry = node.map()?.iter().find(|entry| entry.is(name))?;
+            Some(entry.key.text().map_or(entry.key.span, |text| text.inner()))
+        };
+        let once = |most: &Term| match &most.kind {
+            TermKind::Literal(Literal::Int(most)) => *most <= 1,
+            TermKind::Literal(Literal::Text(most)) => most == "1",
+            _ => false,
+        };
+        let tries = stage.tries.as_ref().filter(|tries| !once(&tries.most));
+        if let Some(span) = key("recover")
+            && tries.is_none()
+        {
+            self.add(
+                Diagnostic::new(
+                    &codes::RECOVER_WITHOUT_RETRY,
+                    span,
+                    "`recover` runs between tries, and there is only one",
+                )
+                .help("add `\"retry\": 2`, or remove `recover`"),
+            );
+        }
+        let single = matches!(&stage.work, Work::Seq(all) if all.len() == 1) && root;
+        let group = matches!(stage.work, Work::Seq(_) | Work::Par(_));
+        if let Some(span) = key("retry")
+            && tries.is_some()
+            && group
+            && !single
+            && stage.scope == Scope::Continue
+            && !can_fail(stage)
+        {
+            self.add(
+                Diagnostic::new(
+                    &codes::RETRY_NEVER_FAILS,
+                    span,
+                    "this group goes on after every failure, so it is never tried again",
+                )
+                .help("add `\"failure\": \"branch\"`"),
+            );
+        }
+        if let Some(span) = key("timeout")
+            && !stage.is_command()
+        {
+            self.add(
+                Diagnostic::new(
+                    &codes::GROUP_TIMEOUT,
+                    span,
+                    "other runners ignore a `timeout` on anything but a single command",
+                )
+                .help("rrc ends the whole group when it passes; put it on the commands to have it everywhere"),
+            );
+        }
+        if let Some(span) = key("template")
+            && repeated
+            && parallel
+            && matches!(&stage.work, Work::Par(all) if all.len() > 1)
+        {
+            self.add(
+                Diagnostic::new(
+                    &codes::PARALLEL_STEPS,
+                    span,
+                    "the steps of each copy run at once as well",
+                )
+                .help("to run them one after the other, write `\"template\": {\"template\": […]}`"),
+            );
+        }
+        self.output_fail_open(node, root, stage);
+    }
+
+    fn output_fail_open(&mut self, node: Node<'a>, root: bool, stage: &Stage) {
+        let output = node.get("output").and_then(|output| self.text(output));
+        let Some(output) = output.filter(|_| root && stage.scope == Scope::Continue) else {
+            return;
+        };
+        let Work::Seq(all) = &stage.work else { return };
+        if output.text() == "stdout" || output.text().is_empty() || all.len() < 2 {
+            return;
+        }
+        if all.iter().all(|step| step.scope != Scope::Continue) {
+            return;
+        }
+        self.add(
+            Diagnostic::new(
+                &codes::OUTPUT_FAIL_OPEN,
+                output.inner(),
+                "the steps that make this may fail, and the run goes on all the same",
+            )
+            .help("add `\"failure\": \"root\"` to the template"),
+        );
+    }
+}
+
+/// Whether a failure inside of a group can make the group fail.
+fn can_fail(stage: &Stage) -> bool {
+    match &stage.work {
+        Work::Seq(all) => all
+            .iter()
+            .any(|step| step.scope != Scope::Continue || can_fail(step)),
+        Work::Par(all) => {
+            stage.scope == Scope::Branch || all.iter().any(|step| step.scope == Scope::Root)
+        }
+        Work::Inside(inner) => inner.scope != Scope::Continue || can_fail(inner),
+        Work::Times(times) => times.body.scope != Scope::Continue || can_fail(&times.body),
+        Work::Run { .. } => false,
+    }
+}
+
+fn bad_number(name: &str, wanted: &str, span: Span) -> Diagnostic {
+    let message = format!("`{name}` must be {wanted}");
+    Diagnostic::new(&codes::BAD_VALUE, span, message).help(format!("write {wanted}"))
+}
+
+/// A number with a unit behind it: people write seconds.
+fn with_unit(name: &str, wanted: &str, word: &str, field: Node<'_>, text: Text<'_>) -> Diagnostic {
+    let finding = bad_number(name, wanted, text.inner());
+    let split = word.find(|c: char| !c.is_ascii_digit());
+    let (digits, unit) = split.map_or((word, ""), |at| word.split_at(at));
+    let scale = match unit {
+        "ms" => 1,
+        "s" => 1000,
+        "m" | "min" => 60_000,
+        _ => return finding,
+    };
+    match digits
+        .parse::<u64>()
+        .ok()
+        .and_then(|n| n.checked_mul(scale))
+    {
+        Some(ms) if matches!(name, "timeout" | "delay") => finding
+            .help(format!("write {ms}"))
+            .fix(Fix::safe(format!("write {ms}"), field.span, ms.to_string())),
+        _ => finding,
+    }
+}

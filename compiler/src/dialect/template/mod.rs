@@ -1,0 +1,486 @@
+//! Command templates: JSON that says which commands run, with which words, in which order.
+//!
+//! Reads the document and writes a flow. What the standard leaves to the runner is written out
+//! here: which failures end what, what a repeated node copies, where values come from.
+
+mod args;
+mod command;
+mod control;
+mod holes;
+mod names;
+mod node;
+mod risk;
+mod shell;
+mod words;
+
+use crate::codes;
+use crate::diagnostic::{Diagnostic, Report, nearest};
+use crate::doc::{Kind, Node, Plain, Schema, Text, resolve};
+use crate::ir::flow::{Declared, Flow, Scope, Term, TermKind, ValueKind, Work};
+use crate::ir::{
+    Action, Attempts, Bind, Exports, Expr, ExprKind, Hooks, Literal, Missing, OnFailure, Read,
+    RunLimits, Step, Store, Unit,
+};
+use crate::source::{SourceId, Span};
+use indexmap::IndexMap;
+use names::{Env, HOST_NAMES, REPEAT_NAMES};
+use node::Place;
+use rrc_vm::plan::StepKind;
+use rustc_hash::{FxBuildHasher, FxHashSet};
+
+/// The word for templates in reports.
+pub const NAME: &str = "template";
+/// The variable that holds what a template gives.
+const RESULT: &str = "result#";
+/// Bytes of each stream of a command that are kept.
+const MOST_OUTPUT: u64 = 256 << 20;
+
+/// What each field of a node is for.
+pub const FIELD_HELP: [(&str, &str); 13] = [
+    ("label", "what a branch is called in reports"),
+    (
+        "parallel",
+        "`true`: the nodes of a list, or the copies of a `repeat`, run at once",
+    ),
+    (
+        "when",
+        "`true`, `false`, a name, `!name` or one placeholder: whether the node runs",
+    ),
+    (
+        "args",
+        "what can be given: `name`, `name:type`, `name=default`",
+    ),
+    ("defaults", "values for names that are not given"),
+    (
+        "timeout",
+        "milliseconds: for each try of a command, for all tries of a group",
+    ),
+    ("delay", "milliseconds to wait before the node"),
+    (
+        "output",
+        "at the root: `stdout`, a value, or a path with placeholders",
+    ),
+    ("retry", "how many tries there are at most"),
+    (
+        "failure",
+        "how far a failure reaches: `continue`, `branch` or `root`",
+    ),
+    ("recover", "a template that runs between two tries"),
+    (
+        "repeat",
+        "how often: a number, a placeholder, or `{list.length}`",
+    ),
+    ("template", "a command, a list of nodes, or a node"),
+];
+/// What `repeat` sets.
+pub const REPEAT_HELP: [(&str, &str); 4] = [
+    ("index", "the number of the copy, from 0"),
+    ("prev", "the number of the copy before, in a ring"),
+    ("next", "the number of the copy behind, in a ring"),
+    ("repeat", "how many copies there are"),
+];
+
+/// Whether a document is a template: an object with `template`, or what may stand there alone.
+pub fn is_template(root: Node<'_>) -> bool {
+    let one_of = |names: &[&str]| names.iter().any(|name| root.get(name).is_some());
+    match root.kind {
+        Kind::Map(_) => {
+            let recipe = one_of(&["atip", "steps", "stages", "context", "extends"]);
+            !recipe && (one_of(&node::FIELDS) || one_of(&["pipe", "command"]))
+        }
+        Kind::List(_) => true,
+        Kind::Scalar(_) => is_text(root, Schema::Json),
+        Kind::Broken => false,
+    }
+}
+
+/// Whether a field is one that a template has, or that is known to stand beside one.
+pub fn knows_field(name: &str) -> bool {
+    node::is_known(name)
+}
+
+/// The unit of a template; none if it cannot mean anything, which has been said, or if it is made
+/// of recipes that only another host knows.
+pub fn lower(root: Node<'_>, source: SourceId, name: &str, report: &mut Report) -> Option<Unit> {
+    let mut lower = Lower::new(source, Schema::Json, report);
+    let flow = lower.flow(root)?;
+    let span = Span::top(source);
+    let step = Step {
+        id: NAME.to_string(),
+        span,
+        kind: StepKind::Group,
+        guard: None,
+        attempts: Attempts::ONCE,
+        deadline: None,
+        on_failure: OnFailure::Stop,
+        store: Store::AsIs,
+        bind: vec![Bind {
+            name: RESULT.to_string(),
+            span,
+            read: Read::Reply,
+        }],
+        node: crate::ir::Node::Act(Box::new(Action::Flow(Box::new(flow)))),
+    };
+    Some(Unit {
+        pace: None,
+        source,
+        name: name.to_string(),
+        dialect: NAME,
+        inputs: Vec::new(),
+        reserved: &[],
+        given: Vec::new(),
+        secrets: Vec::new(),
+        limits: RunLimits {
+            depth: 1,
+            steps: u32::MAX,
+            skipped_elsewhere: false,
+        },
+        exports: Exports::Nothing,
+        hooks: Hooks::default(),
+        steps: vec![step],
+        result: Some(RESULT.to_string()),
+    })
+}
+
+/// The flow of a template that stands in a recipe: its values are the recipe's variables.
+pub fn lower_step(
+    node: Node<'_>,
+    source: SourceId,
+    schema: Schema,
+    report: &mut Report,
+) -> Option<Flow> {
+    let mut lower = Lower::new(source, schema, report);
+    let flow = lower.flow(node)?;
+    Some(Flow {
+        reserved: Vec::new(),
+        ..flow
+    })
+}
+
+/// Lowers one template.
+pub struct Lower<'r, 'a> {
+    source: SourceId,
+    schema: Schema,
+    report: &'r mut Report,
+    /// How much has come of filling in defaults.
+    terms: usize,
+    /// Names that something reads, and the places of defaults that something reads.
+    used: FxHashSet<String>,
+    used_defaults: FxHashSet<Span>,
+    said: FxHashSet<Span>,
+    /// The types of values, and where they are declared.
+    kinds: IndexMap<String, (Declaration, Span), FxBuildHasher>,
+    /// Names that must be given: each once.
+    wanted: IndexMap<String, Span, FxBuildHasher>,
+    repeats: bool,
+    /// A node that another host's recipe stands for.
+    foreign: bool,
+    /// Whether the file has fields of the recipe layer.
+    layered: bool,
+    marker: std::marker::PhantomData<&'a ()>,
+}
+
+/// A type, and the words it was written with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Declaration {
+    kind: ValueKind,
+    word: String,
+}
+
+impl<'r, 'a> Lower<'r, 'a> {
+    fn new(source: SourceId, schema: Schema, report: &'r mut Report) -> Lower<'r, 'a> {
+        Lower {
+            source,
+            schema,
+            report,
+            terms: 0,
+            used: FxHashSet::default(),
+            used_defaults: FxHashSet::default(),
+            said: FxHashSet::default(),
+            kinds: IndexMap::default(),
+            wanted: IndexMap::default(),
+            repeats: false,
+            foreign: false,
+            layered: false,
+            marker: std::marker::PhantomData,
+        }
+    }
+
+    fn flow(&mut self, root: Node<'a>) -> Option<Flow> {
+        self.layered = node::has_recipe_fields(root);
+        let errors = self.errors();
+        let env = Env::default();
+        let stage = self.node(root, &env, &Place::root());
+        let output = root.get("output").map(|output| self.output(root, output));
+        self.unused(root);
+        if self.foreign || self.errors() > errors {
+            return None;
+        }
+        let mut stage = stage?;
+        // A root of one step fails with it.
+        if let Work::Seq(all) = &stage.work
+            && all.len() == 1
+        {
+            stage.scope = Scope::Root;
+        }
+        let reserved = match self.repeats {
+            true => reserved_names(),
+            false => Vec::new(),
+        };
+        let reads = self.wanted.iter().map(|(name, span)| Expr {
+            span: *span,
+            kind: ExprKind::Var {
+                name: name.clone(),
+                missing: Missing::Fail,
+            },
+        });
+        Some(Flow {
+            reads: reads.collect(),
+            declared: self.declared(),
+            reserved,
+            root: stage,
+            output: output.flatten(),
+            from: None,
+        })
+    }
+
+    fn errors(&self) -> usize {
+        let errors = |finding: &&Diagnostic| finding.severity == codes::Severity::Error;
+        self.report.findings.iter().filter(errors).count()
+    }
+
+    /// The form of every value that is read: as declared, or as it is.
+    fn declared(&self) -> Vec<Declared> {
+        let mut all: Vec<Declared> = Vec::new();
+        let declared = self
+            .kinds
+            .iter()
+            .map(|(name, (declaration, span))| Declared {
+                name: name.clone(),
+                kind: declaration.kind.clone(),
+                span: *span,
+            });
+        all.extend(declared);
+        let mut plain: Vec<&String> = self
+            .used
+            .iter()
+            .filter(|name| !self.kinds.contains_key(*name))
+            .collect();
+        plain.sort_unstable();
+        all.extend(plain.into_iter().map(|name| Declared {
+            name: name.clone(),
+            kind: ValueKind::Any,
+            span: Span::top(self.source),
+        }));
+        all
+    }
+
+    fn add(&mut self, finding: Diagnostic) {
+        self.report.add(finding);
+    }
+
+    /// Says something about a place that is looked at more than once.
+    fn report_once(&mut self, finding: Diagnostic) {
+        if self.said.insert(finding.span) {
+            self.report.add(finding);
+        }
+    }
+
+    fn use_name(&mut self, name: &str) {
+        if !self.used.contains(name) {
+            self.used.insert(name.to_string());
+        }
+    }
+
+    fn use_default(&mut self, span: Span) {
+        self.used_defaults.insert(span);
+    }
+
+    /// Notes the type of a value, which must be the same wherever it is said.
+    fn declare(&mut self, name: &str, kind: ValueKind, word: &str, span: Span) {
+        let new = Declaration {
+            kind,
+            word: word.to_string(),
+        };
+        match self.kinds.get(name) {
+            None => {
+                self.kinds.insert(name.to_string(), (new, span));
+            }
+            Some((known, first)) if known.word != new.word && known.kind != new.kind => {
+                let message = format!("`{name}` is declared as `{}` and as `{word}`", known.word);
+                let finding = Diagnostic::new(&codes::TYPE_CONFLICT, span, message)
+                    .label(*first, "it is declared here first")
+                    .help("declare it once, or with the same type");
+                self.report_once(finding);
+            }
+            Some(_) => {}
+        }
+    }
+
+    /// A name that is read without a default: something must define it.
+    fn require(&mut self, env: &Env<'a>, name: &str, span: Span) {
+        if env.repeats == 0 && names::repeat_name(name).is_some() {
+            let plain = name.trim_start_matches('_');
+            let message = format!("`{name}` exists inside of a `repeat` only");
+            self.report_once(
+                Diagnostic::new(&codes::OUTSIDE_REPEAT, span, message).help(format!(
+                    "put `repeat` on this node, or use a name other than `{plain}`"
+                )),
+            );
+            return;
+        }
+        if env.is_known(name) {
+            if !env.has_default(name) && !HOST_NAMES.contains(&name) {
+                self.wanted.entry(name.to_string()).or_insert(span);
+            }
+            return;
+        }
+        if let Some(parts) = names::difference(name, 0) {
+            let known = |part: &str| part.parse::<i64>().is_ok() || env.is_known(part);
+            if parts.iter().all(|(part, _)| known(part)) {
+                return;
+            }
+        }
+        let message = format!("nothing defines `{name}`");
+        let finding = Diagnostic::new(&codes::UNDEFINED_VARIABLE, span, message);
+        let finding =
+            match nearest(name, env.known_names()) {
+                Some(near) => finding.help(format!("did you mean `{near}`?")).fix(
+                    crate::diagnostic::Fix::safe(format!("write `{near}`"), span, near),
+                ),
+                None => finding.help(format!("add `{name}` to `args`, or give it a default")),
+            };
+        self.report_once(finding);
+    }
+
+    fn is_text(&self, node: Node<'_>) -> bool {
+        is_text(node, self.schema)
+    }
+
+    /// The text of a node that holds text, and nothing else.
+    fn text(&self, node: Node<'a>) -> Option<Text<'a>> {
+        self.is_text(node).then(|| node.text()).flatten()
+    }
+
+    fn literal(&self, node: Node<'_>) -> Literal {
+        match node.kind {
+            Kind::Broken => Literal::Null,
+            Kind::List(items) => {
+                Literal::List(items.iter().map(|item| self.literal(*item)).collect())
+            }
+            Kind::Map(entries) => Literal::Map(
+                entries
+                    .iter()
+                    .filter_map(|entry| {
+                        Some((entry.name()?.to_string(), self.literal(entry.value)))
+                    })
+                    .collect(),
+            ),
+            Kind::Scalar(scalar) => match resolve(scalar, self.schema) {
+                Plain::Null => Literal::Null,
+                Plain::Bool(value) => Literal::Bool(value),
+                Plain::Int(value) => Literal::Int(value),
+                Plain::Float(value) => Literal::Float(value),
+                Plain::Text => Literal::Text(scalar.text.to_string()),
+            },
+        }
+    }
+
+    /// What `output` selects; none for what was written.
+    fn output(&mut self, root: Node<'a>, node: Node<'a>) -> Option<Term> {
+        let text = self.text(node)?;
+        let word = text.text();
+        if word.is_empty() || word == "stdout" {
+            return None;
+        }
+        let env = self.root_env(root);
+        if holes::is_name(word) {
+            let known = env.arg(word).is_some() || env.has_default(word);
+            if !known && !self.used.contains(word) {
+                let message = format!("`{word}` is neither `stdout` nor a value of this template");
+                let mut known = env.known_names();
+                known.push("stdout");
+                let finding = Diagnostic::new(&codes::UNKNOWN_OUTPUT, text.inner(), message);
+                let finding = match nearest(word, known) {
+                    Some(near) => {
+                        let fix = crate::diagnostic::Fix::safe(
+                            format!("write `{near}`"),
+                            text.inner(),
+                            near,
+                        );
+                        finding.help(format!("did you mean `{near}`?")).fix(fix)
+                    }
+                    None => finding
+                        .help("name a value, write `{…}` around one, or give a path with `/`"),
+                };
+                self.add(finding);
+                return None;
+            }
+            self.use_name(word);
+            return Some(env.value(word, text.inner(), self, &mut Vec::new()));
+        }
+        let has_hole = holes::pieces(word)
+            .iter()
+            .any(|piece| matches!(piece, holes::Piece::Hole(_)));
+        if !has_hole && !word.contains('/') {
+            let message = format!("`{word}` is neither `stdout` nor a value nor a path");
+            self.add(
+                Diagnostic::new(&codes::UNKNOWN_OUTPUT, text.inner(), message)
+                    .help("name a value, write `{…}` around one, or give a path with `/`"),
+            );
+            return None;
+        }
+        Some(self.filled(text, &env))
+    }
+
+    /// What is known at the root, for `output`.
+    fn root_env(&mut self, root: Node<'a>) -> Env<'a> {
+        let mut quiet = Report::default();
+        let mut other = Lower::new(self.source, self.schema, &mut quiet);
+        let env = Env::default();
+        let env = other.env_of(root, &env, false);
+        let used = std::mem::take(&mut other.used);
+        self.used.extend(used);
+        env
+    }
+
+    /// A text with its placeholders, as one value.
+    fn filled(&mut self, text: Text<'a>, env: &Env<'a>) -> Term {
+        let span = text.inner();
+        let mut parts = Vec::new();
+        for piece in holes::pieces(text.text()) {
+            match piece {
+                holes::Piece::Plain(range) => {
+                    let plain = text.text().get(range).unwrap_or_default();
+                    parts.push(Term::text(span, plain));
+                }
+                holes::Piece::Hole(range) => {
+                    let start = range.start;
+                    let inner = text.text().get(range).unwrap_or_default();
+                    let at = |part: std::ops::Range<usize>| {
+                        text.span(start + part.start..start + part.end)
+                    };
+                    parts.extend(self.hole(inner, env, &at));
+                }
+            }
+        }
+        match parts.len() {
+            1 => parts.pop().unwrap_or_else(|| Term::text(span, "")),
+            0 => Term::text(span, ""),
+            _ => Term::new(span, TermKind::Text(parts)),
+        }
+    }
+}
+
+fn is_text(node: Node<'_>, schema: Schema) -> bool {
+    node.scalar()
+        .is_some_and(|scalar| resolve(scalar, schema) == Plain::Text)
+}
+
+/// The names that `repeat` sets, with all the underscores they may have.
+fn reserved_names() -> Vec<String> {
+    let names = REPEAT_NAMES.iter();
+    names
+        .flat_map(|name| (0..=6).map(move |count| format!("{}{name}", "_".repeat(count))))
+        .collect()
+}

@@ -1,0 +1,608 @@
+//! Nodes of a template: their fields, and the stages they become.
+
+use super::names::{self, Env};
+use super::{Lower, MOST_OUTPUT, holes};
+use crate::codes;
+use crate::diagnostic::{Applicability, Diagnostic, Edit, Fix, nearest};
+use crate::doc::{Entry, Kind, Node, Plain, resolve};
+use crate::ir::flow::{Scope, Stage, Times, Tries, Work};
+use crate::source::Span;
+
+/// The fields of a node.
+pub const FIELDS: [&str; 13] = [
+    "label", "parallel", "when", "args", "defaults", "timeout", "delay", "output", "retry",
+    "failure", "recover", "repeat", "template",
+];
+/// Fields that later releases of the standard have.
+const LATER: [&str; 3] = ["concurrency", "min_successful", "accept_output"];
+/// Fields that hosts put around a template, or into a node that stands for another recipe.
+const RECIPE_LAYER: [&str; 14] = [
+    "name",
+    "description",
+    "async",
+    "mailbox",
+    "control",
+    "artifacts",
+    "imports",
+    "values",
+    "singleton",
+    "actor_context",
+    "disabled",
+    "state_dir",
+    "$schema",
+    "version",
+];
+
+pub fn is_known(name: &str) -> bool {
+    FIELDS.contains(&name) || LATER.contains(&name) || RECIPE_LAYER.contains(&name)
+}
+
+/// Whether a file has fields that only a host of recipes reads.
+pub fn has_recipe_fields(root: Node<'_>) -> bool {
+    [
+        "imports",
+        "async",
+        "mailbox",
+        "control",
+        "artifacts",
+        "singleton",
+    ]
+    .iter()
+    .any(|name| root.get(name).is_some())
+}
+
+/// Where a node stands.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// The way to it, in words.
+    path: String,
+    how: How,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum How {
+    Root,
+    /// A step in a list.
+    Item,
+    /// The value of `template`.
+    Template,
+    /// The value of `recover`.
+    Recover,
+}
+
+impl Place {
+    pub fn root() -> Place {
+        Place {
+            path: "template".to_string(),
+            how: How::Root,
+        }
+    }
+
+    fn inner(&self, field: &str) -> String {
+        match self.how {
+            How::Root => field.to_string(),
+            _ => format!("{}.{field}", self.path),
+        }
+    }
+
+    /// The place of a step in the list that stands here.
+    fn item(&self, list: &str, index: usize) -> Place {
+        Place {
+            path: format!("{list}[{index}]"),
+            how: How::Item,
+        }
+    }
+}
+
+fn key_span(entry: &Entry<'_>) -> Span {
+    entry.key.text().map_or(entry.key.span, |text| text.inner())
+}
+
+impl<'a> Lower<'_, 'a> {
+    /// The stage of a node; none if it means nothing, which has been said.
+    pub fn node(&mut self, node: Node<'a>, env: &Env<'a>, place: &Place) -> Option<Stage> {
+        match node.kind {
+            Kind::Broken => None,
+            Kind::Map(entries) => self.object(node, entries, env, place),
+            Kind::Scalar(_) => {
+                let Some(text) = self.text(node) else {
+                    self.add(no_command(node.span, "this is no command"));
+                    return None;
+                };
+                let words = self.command(text, env)?;
+                Some(plain_stage(
+                    &place.path,
+                    text.inner(),
+                    Work::Run {
+                        words,
+                        limit: MOST_OUTPUT,
+                    },
+                ))
+            }
+            Kind::List(_) if place.how == How::Item => {
+                self.add(nested_list(node));
+                None
+            }
+            Kind::List(items) => {
+                let list = match place.how {
+                    How::Root => "template".to_string(),
+                    _ => place.path.clone(),
+                };
+                let steps = self.list(node, items, env, place, &list, false)?;
+                Some(plain_stage(&place.path, node.span, Work::Seq(steps)))
+            }
+        }
+    }
+
+    /// The steps of a list.
+    fn list(
+        &mut self,
+        node: Node<'a>,
+        items: &'a [Node<'a>],
+        env: &Env<'a>,
+        place: &Place,
+        path: &str,
+        parallel: bool,
+    ) -> Option<Vec<Stage>> {
+        if items.is_empty() {
+            self.add(no_command(node.span, "the list has no command"));
+            return None;
+        }
+        if !parallel && self.words_as_steps(node, items) {
+            return None;
+        }
+        let mut steps = Vec::with_capacity(items.len());
+        for (index, item) in items.iter().enumerate() {
+            steps.extend(self.node(*item, env, &place.item(path, index)));
+        }
+        if parallel {
+            self.same_labels(items);
+        }
+        (steps.len() == items.len()).then_some(steps)
+    }
+
+    /// A list of words is taken for one of commands.
+    fn words_as_steps(&mut self, node: Node<'a>, items: &'a [Node<'a>]) -> bool {
+        let texts: Option<Vec<&str>> = items
+            .iter()
+            .map(|item| self.text(*item).map(|text| text.text()))
+            .collect();
+        let Some(texts) = texts else { return false };
+        let flag = texts.iter().skip(1).position(|text| text.starts_with('-'));
+        let Some(flag) = flag.filter(|_| !texts.iter().any(|text| text.is_empty())) else {
+            return false;
+        };
+        let line: Vec<String> = texts.iter().map(|text| super::words::word(text)).collect();
+        let span = items.get(flag + 1).map_or(node.span, |item| item.span);
+        let message = "a list is a sequence of commands, and this is no command but a word of one";
+        self.add(
+            Diagnostic::new(&codes::WORDS_AS_STEPS, span, message)
+                .help("write the command and its words as one text")
+                .fix(Fix::unsafe_(
+                    "write one command",
+                    node.span,
+                    json_string(&line.join(" ")),
+                )),
+        );
+        true
+    }
+
+    fn same_labels(&mut self, items: &'a [Node<'a>]) {
+        let mut seen: Vec<(&str, Span)> = Vec::new();
+        for item in items {
+            let label = item.get("label").and_then(|label| self.text(label));
+            let Some(label) = label.filter(|label| !label.text().is_empty()) else {
+                continue;
+            };
+            match seen.iter().find(|(known, _)| *known == label.text()) {
+                Some((_, first)) => {
+                    let message = format!("two branches are called `{}`", label.text());
+                    let first = *first;
+                    self.add(
+                        Diagnostic::new(&codes::UNCLEAR_LABEL, label.inner(), message)
+                            .label(first, "the other one is here")
+                            .help("give each branch a label of its own"),
+                    );
+                }
+                None => seen.push((label.text(), label.inner())),
+            }
+        }
+    }
+
+    fn object(
+        &mut self,
+        node: Node<'a>,
+        entries: &'a [Entry<'a>],
+        env: &Env<'a>,
+        place: &Place,
+    ) -> Option<Stage> {
+        self.fields(node, entries, place);
+        if node.get("template").is_none() && node.get("name").is_some() {
+            self.foreign = true;
+            return None;
+        }
+        let outer = self.env_of(node, env, true);
+        let repeat = node.get("repeat").map(|repeat| self.repeat(repeat, &outer));
+        let guard = node
+            .get("when")
+            .map(|when| self.when(when, &outer, repeat.is_some()));
+        let scope = self.failure(node);
+        let label = self.label(node, repeat.is_some());
+        let parallel = self.parallel(node);
+        let inner = match repeat.is_some() {
+            true => Env {
+                repeats: outer.repeats + 1,
+                ..outer.clone()
+            },
+            false => outer,
+        };
+        let work = self.work(node, &inner, place, parallel, repeat.is_some());
+        let pause = node
+            .get("delay")
+            .map(|delay| self.duration("delay", delay, &inner));
+        let deadline = node
+            .get("timeout")
+            .map(|timeout| self.duration("timeout", timeout, &inner));
+        let most = node
+            .get("retry")
+            .map(|retry| self.count("retry", retry, &inner));
+        let recover = node.get("recover").map(|recover| {
+            let place = Place {
+                path: place.inner("recover"),
+                how: How::Recover,
+            };
+            let stage = self.node(recover, &inner, &place);
+            let explicit = recover.get("failure").is_some();
+            stage.map(|mut stage| {
+                if !explicit {
+                    stage.scope = Scope::Root;
+                }
+                Box::new(stage)
+            })
+        });
+        let tries = match (most, recover) {
+            (Some(most), recover) => Some(Tries {
+                most: most?,
+                recover: match recover {
+                    Some(recover) => Some(recover?),
+                    None => None,
+                },
+            }),
+            (None, _) => None,
+        };
+        let body = Stage {
+            id: place.path.clone(),
+            span: node.span,
+            guard: None,
+            pause: pause.transpose_or_none()?,
+            deadline: deadline.transpose_or_none()?,
+            tries,
+            scope: scope.unwrap_or(Scope::Continue),
+            label: label.clone(),
+            work: work?,
+        };
+        self.flow_findings(
+            node,
+            place.how == How::Root,
+            &body,
+            repeat.is_some(),
+            parallel,
+        );
+        let guard = guard.transpose_or_none()?;
+        let Some(count) = repeat else {
+            return Some(Stage { guard, ..body });
+        };
+        self.repeats = true;
+        let (index, total) = names::turn_names(inner.repeats);
+        Some(Stage {
+            id: body.id.clone(),
+            span: body.span,
+            guard,
+            pause: None,
+            deadline: None,
+            tries: None,
+            scope: body.scope,
+            label,
+            work: Work::Times(Box::new(Times {
+                count: count?,
+                index,
+                total,
+                at_once: parallel,
+                body,
+            })),
+        })
+    }
+
+    fn work(
+        &mut self,
+        node: Node<'a>,
+        env: &Env<'a>,
+        place: &Place,
+        parallel: bool,
+        repeated: bool,
+    ) -> Option<Work> {
+        let Some(template) = node.get("template") else {
+            let legacy = node.get("pipe").is_some() || node.get("command").is_some();
+            if !node.partial && !legacy {
+                let message = "the node has no `template`, so it has no command";
+                let entries = node.map().unwrap_or_default();
+                let span = entries.first().map_or(node.span, |entry| key_span(entry));
+                self.add(no_command(span, message));
+            }
+            return None;
+        };
+        match template.kind {
+            Kind::Broken => None,
+            Kind::List(items) => {
+                let path = place.inner("template");
+                let steps = self.list(template, items, env, place, &path, parallel)?;
+                Some(match parallel {
+                    true => Work::Par(steps),
+                    false => Work::Seq(steps),
+                })
+            }
+            Kind::Map(_) => {
+                let inner = Place {
+                    path: place.inner("template"),
+                    how: How::Template,
+                };
+                let stage = self.node(template, env, &inner)?;
+                Some(Work::Inside(Box::new(stage)))
+            }
+            Kind::Scalar(_) => {
+                let Some(text) = self.text(template) else {
+                    let message = "`template` must be a command, a list of nodes or a node";
+                    self.add(no_command(template.span, message));
+                    return None;
+                };
+                if parallel && !repeated {
+                    self.idle_parallel(node);
+                }
+                let words = self.command(text, env)?;
+                Some(Work::Run {
+                    words,
+                    limit: MOST_OUTPUT,
+                })
+            }
+        }
+    }
+
+    fn idle_parallel(&mut self, node: Node<'a>) {
+        let entry = node
+            .map()
+            .and_then(|all| all.iter().find(|e| e.is("parallel")));
+        if let Some(entry) = entry {
+            let message = "`parallel` has no effect on a single command";
+            self.add(
+                Diagnostic::new(&codes::IDLE_FIELD, key_span(entry), message)
+                    .help("remove it, or make `template` a list"),
+            );
+        }
+    }
+
+    fn label(&mut self, node: Node<'a>, repeated: bool) -> Option<String> {
+        let field = node.get("label")?;
+        let Some(text) = self.text(field) else {
+            self.add(wrong_type("label", "text", field));
+            return None;
+        };
+        let hole = holes::pieces(text.text())
+            .into_iter()
+            .find_map(|piece| match piece {
+                holes::Piece::Hole(range) => Some(range.start - 1..range.end + 1),
+                holes::Piece::Plain(_) => None,
+            });
+        if let Some(range) = hole {
+            let message = "nothing is filled in in a label";
+            self.add(
+                Diagnostic::new(&codes::UNCLEAR_LABEL, text.span(range), message)
+                    .help("write a label without placeholders"),
+            );
+        } else if repeated && !text.text().is_empty() && self.parallel_is_true(node) {
+            let message = "all branches of the `repeat` are called the same";
+            self.add(
+                Diagnostic::new(&codes::UNCLEAR_LABEL, text.inner(), message)
+                    .help("leave the label out: then branches have numbers"),
+            );
+        }
+        Some(text.text().to_string()).filter(|label| !label.is_empty())
+    }
+
+    fn parallel_is_true(&self, node: Node<'a>) -> bool {
+        let scalar = node.get("parallel").and_then(|field| field.scalar());
+        scalar.is_some_and(|scalar| resolve(scalar, self.schema) == Plain::Bool(true))
+    }
+
+    fn parallel(&mut self, node: Node<'a>) -> bool {
+        let Some(field) = node.get("parallel") else {
+            return false;
+        };
+        if let Some(scalar) = field.scalar()
+            && let Plain::Bool(value) = resolve(scalar, self.schema)
+        {
+            return value;
+        }
+        if !field.is_broken() {
+            let finding = wrong_type("parallel", "`true` or `false`", field);
+            let word = self.text(field).map(|text| text.text());
+            let finding = match word {
+                Some(word @ ("true" | "false")) => finding.fix(Fix::safe(
+                    format!("write `{word}` without quotes"),
+                    field.span,
+                    word,
+                )),
+                _ => finding,
+            };
+            self.add(finding);
+        }
+        false
+    }
+
+    /// Says which fields are not those of a node.
+    fn fields(&mut self, node: Node<'a>, entries: &'a [Entry<'a>], place: &Place) {
+        for entry in entries {
+            let Some(name) = entry.name() else { continue };
+            if FIELDS.contains(&name) {
+                continue;
+            }
+            let span = key_span(entry);
+            let finding = if LATER.contains(&name) {
+                let message = format!("`{name}` belongs to a later release of the standard");
+                Diagnostic::new(&codes::LATER_FIELD, span, message)
+                    .help("it has no effect here; remove it")
+            } else if RECIPE_LAYER.contains(&name) {
+                let message = format!("`{name}` belongs to the recipe layer, not to the template");
+                Diagnostic::new(&codes::RECIPE_LAYER, span, message)
+                    .help("a host that knows recipes reads it; rrc runs the template alone")
+            } else if let Some(finding) = legacy(node, entry, name) {
+                finding
+            } else {
+                let message = format!("nothing knows the field `{name}`");
+                let finding = Diagnostic::new(&codes::UNKNOWN_FIELD, span, message);
+                match nearest(name, FIELDS) {
+                    Some(near) if node.get(near).is_none() => finding
+                        .help(format!("did you mean `{near}`?"))
+                        .fix(Fix::safe(format!("write `{near}`"), span, near)),
+                    Some(near) => finding.help(format!("did you mean `{near}`, which is there?")),
+                    None => finding.help(format!("a node has the fields {}", FIELDS.join(", "))),
+                }
+            };
+            self.add(finding);
+        }
+        if let Some(entry) = entries.iter().find(|entry| entry.is("output"))
+            && place.how != How::Root
+        {
+            let message = "`output` has no effect below the root";
+            self.add(
+                Diagnostic::new(&codes::IDLE_FIELD, key_span(entry), message)
+                    .help("move it to the outermost object"),
+            );
+        }
+    }
+}
+
+/// An inner option first: nothing there, something that is wrong, or something.
+trait TransposeOrNone<T> {
+    fn transpose_or_none(self) -> Option<Option<T>>;
+}
+
+impl<T> TransposeOrNone<T> for Option<Option<T>> {
+    fn transpose_or_none(self) -> Option<Option<T>> {
+        match self {
+            Some(None) => None,
+            Some(Some(value)) => Some(Some(value)),
+            None => Some(None),
+        }
+    }
+}
+
+fn plain_stage(id: &str, span: Span, work: Work) -> Stage {
+    Stage {
+        id: id.to_string(),
+        span,
+        guard: None,
+        pause: None,
+        deadline: None,
+        tries: None,
+        scope: Scope::Continue,
+        label: None,
+        work,
+    }
+}
+
+/// Fields that older runners had, and what to write instead.
+fn legacy(node: Node<'_>, entry: &Entry<'_>, name: &str) -> Option<Diagnostic> {
+    let whole = Span::new(
+        entry.key.span.source,
+        entry.key.span.start as usize,
+        entry.value.span.end as usize,
+    );
+    let value = entry.value.scalar().map(|scalar| scalar.text);
+    let absent = |field: &str| node.get(field).is_none();
+    let instead = |text: &str| Fix::safe(format!("write `{text}`"), whole, text);
+    let (message, help, fix) = match name {
+        "pipe" => (
+            "`pipe` is no field of a template any more",
+            "`template` with a list is a sequence: rename the field",
+            absent("template").then(|| Fix::safe("write `template`", key_span(entry), "template")),
+        ),
+        "critical" => (
+            "`critical` is no field of a template any more: a failure here would be passed over",
+            "write `\"failure\": \"root\"`",
+            (value == Some("true") && absent("failure")).then(|| instead("\"failure\": \"root\"")),
+        ),
+        "mode" => (
+            "`mode` is no field of a template any more: the steps run one after the other",
+            "write `\"parallel\": true` to run them at once",
+            (value == Some("parallel") && absent("parallel"))
+                .then(|| instead("\"parallel\": true")),
+        ),
+        "command" => (
+            "there is no field `command`: the first word of `template` is the program",
+            "write the program and its words as one text in `template`",
+            None,
+        ),
+        _ => return None,
+    };
+    let finding = Diagnostic::new(&codes::LEGACY_FIELD, key_span(entry), message).help(help);
+    Some(match fix {
+        Some(fix) => finding.fix(fix),
+        None => finding,
+    })
+}
+
+pub fn wrong_type(field: &str, wanted: &str, node: Node<'_>) -> Diagnostic {
+    let message = format!("`{field}` must be {wanted}");
+    Diagnostic::new(&codes::WRONG_TYPE, node.span, message)
+        .help(format!("write {wanted}, or leave `{field}` out"))
+}
+
+pub fn no_command(span: Span, message: &str) -> Diagnostic {
+    Diagnostic::new(&codes::NO_COMMAND, span, message)
+        .help("a node is a command as text, or an object with `template`")
+}
+
+fn nested_list(node: Node<'_>) -> Diagnostic {
+    let start = Span::new(
+        node.span.source,
+        node.span.start as usize,
+        node.span.start as usize,
+    );
+    let end = Span::new(
+        node.span.source,
+        node.span.end as usize,
+        node.span.end as usize,
+    );
+    Diagnostic::new(
+        &codes::NESTED_LIST,
+        node.span,
+        "a list cannot be a step of a list",
+    )
+    .help("put it into an object: `{\"template\": […]}`")
+    .fix(Fix {
+        applicability: Applicability::Safe,
+        message: "make it the `template` of an object".to_string(),
+        edits: vec![
+            Edit {
+                span: start,
+                text: "{\"template\": ".to_string(),
+            },
+            Edit {
+                span: end,
+                text: "}".to_string(),
+            },
+        ],
+    })
+}
+
+/// A text as JSON writes it.
+pub fn json_string(text: &str) -> String {
+    serde_json::Value::String(text.to_string()).to_string()
+}
+
+/// A text as it stands between the quotes of JSON.
+pub fn json_inner(text: &str) -> String {
+    let quoted = json_string(text);
+    let inner = quoted.get(1..quoted.len().saturating_sub(1));
+    inner.unwrap_or_default().to_string()
+}

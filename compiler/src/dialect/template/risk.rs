@@ -1,0 +1,234 @@
+//! Commands that deserve a second look: shells, code that is given as text, files that are removed.
+//!
+//! A template is not a sandbox; these are notes for whoever reviews one. Only a value that becomes
+//! part of a program's text is more than that.
+
+use super::Lower;
+use super::holes::{self, Piece};
+use super::words::Word;
+use crate::codes;
+use crate::diagnostic::Diagnostic;
+use crate::doc::Text;
+
+const SHELLS: [&str; 6] = ["sh", "bash", "zsh", "fish", "dash", "ksh"];
+/// Programs that start another one, which follows their own words.
+const WRAPPERS: [&str; 8] = [
+    "env", "sudo", "nice", "nohup", "timeout", "xargs", "time", "setsid",
+];
+/// Programs that take code as a word, and the flags that say so.
+const EVALUATORS: [(&str, &[&str]); 9] = [
+    ("node", &["-e", "--eval", "-p", "--print"]),
+    ("bun", &["-e", "--eval"]),
+    ("deno", &["eval"]),
+    ("python", &["-c"]),
+    ("python3", &["-c"]),
+    ("ruby", &["-e"]),
+    ("perl", &["-e", "-E"]),
+    ("php", &["-r"]),
+    ("osascript", &["-e"]),
+];
+
+/// The name of a program without its directory.
+pub fn base(word: &str) -> &str {
+    word.rsplit('/').next().unwrap_or(word)
+}
+
+/// The position of the program that runs in the end, behind those that only start it.
+fn program(words: &[Word]) -> usize {
+    let mut at = 0;
+    while let Some(word) = words.get(at)
+        && WRAPPERS.contains(&base(&word.text))
+    {
+        at += 1;
+        while let Some(word) = words.get(at) {
+            let text = &word.text;
+            let own = text.starts_with('-')
+                || text.contains('=')
+                || text
+                    .bytes()
+                    .all(|byte| byte.is_ascii_digit() || byte == b'.');
+            if !own {
+                break;
+            }
+            at += 1;
+        }
+    }
+    at
+}
+
+/// The word that is a program's text, if a command has one.
+pub fn script_word(words: &[Word]) -> Option<usize> {
+    let at = program(words);
+    let name = base(&words.get(at)?.text);
+    let rest = words.get(at + 1..)?;
+    let flag = if SHELLS.contains(&name) {
+        rest.iter().position(|word| {
+            let text = &word.text;
+            text.starts_with('-') && !text.starts_with("--") && text.contains('c')
+        })
+    } else {
+        let (_, flags) = EVALUATORS.iter().find(|(known, _)| *known == name)?;
+        rest.iter().position(|word| {
+            let text = word.text.as_str();
+            let cluster = name.starts_with("python")
+                && text.starts_with('-')
+                && !text.starts_with("--")
+                && text.ends_with('c');
+            flags.contains(&text) || cluster
+        })
+    };
+    let script = at + 1 + flag? + 1;
+    (script < words.len()).then_some(script)
+}
+
+fn first_hole(word: &Word) -> Option<std::ops::Range<usize>> {
+    holes::pieces(&word.text)
+        .into_iter()
+        .find_map(|piece| match piece {
+            Piece::Hole(range) => Some(range),
+            Piece::Plain(_) => None,
+        })
+}
+
+pub fn look<'a>(lower: &mut Lower<'_, 'a>, text: Text<'a>, words: &[Word]) {
+    let at = program(words);
+    let Some(word) = words.get(at) else { return };
+    let name = base(&word.text).to_string();
+    let span = text.span(word.range.clone());
+    match script_word(words).and_then(|script| words.get(script)) {
+        Some(script) => {
+            let alone = holes::pieces(&script.text).len() == 1;
+            match first_hole(script).filter(|_| !alone) {
+                Some(range) => {
+                    let message = format!("the value becomes part of what `{name}` executes");
+                    let hole = text.span(script.source(range));
+                    lower.add(
+                        Diagnostic::new(&codes::VALUE_IN_PROGRAM_TEXT, hole, message).help(
+                            "pass it as a word of its own behind the text: `sh -c 'use \"$1\"' _ {x}`",
+                        ),
+                    );
+                }
+                None => {
+                    let message =
+                        format!("`{name}` executes text that it is given; this is not a sandbox");
+                    lower.add(
+                        Diagnostic::new(&codes::TRUSTED_CODE, span, message)
+                            .help("review it as you would a program, or put it into a file"),
+                    );
+                }
+            }
+        }
+        None if SHELLS.contains(&name.as_str()) => {
+            let message = format!("`{name}` runs a script; this is not a sandbox");
+            lower.add(
+                Diagnostic::new(&codes::TRUSTED_CODE, span, message)
+                    .help("review the script as you would a program"),
+            );
+        }
+        None => {}
+    }
+    paths(lower, text, words, at, &name);
+    flags(lower, text, words, at);
+    for word in words {
+        machine_path(lower, text, word);
+    }
+}
+
+/// Files that are removed or overwritten by a path that a value decides, or by a wide one.
+fn paths<'a>(lower: &mut Lower<'_, 'a>, text: Text<'a>, words: &[Word], at: usize, name: &str) {
+    if !matches!(name, "rm" | "mv" | "cp" | "rsync") {
+        return;
+    }
+    for word in words.iter().skip(at + 1) {
+        let shown = &word.text;
+        let wide = shown.starts_with('/') || shown.starts_with('~');
+        let decided = first_hole(word).is_some();
+        if shown.starts_with('-') || !(wide || decided) {
+            continue;
+        }
+        if name == "rm" && may_be_root(shown) {
+            let message = "when the values are empty this removes everything";
+            let span = text.span(word.range.clone());
+            lower.add(
+                Diagnostic::new(&codes::WIDE_PATH, span, message)
+                    .severity(codes::Severity::Warning)
+                    .help("put a fixed directory before it"),
+            );
+            continue;
+        }
+        let how = if decided {
+            "a value decides"
+        } else {
+            "is wide"
+        };
+        let message = match name {
+            "rm" => format!("`rm` removes by a path that {how}; this is not a sandbox"),
+            _ => format!("`{name}` writes by a path that {how}; this is not a sandbox"),
+        };
+        let span = text.span(word.range.clone());
+        lower.add(
+            Diagnostic::new(&codes::WIDE_PATH, span, message)
+                .help("put a fixed directory before it"),
+        );
+    }
+}
+
+/// Whether a path is nothing but slashes when the values in it are empty, as they may be.
+fn may_be_root(word: &str) -> bool {
+    let mut rest = String::new();
+    for piece in holes::pieces(word) {
+        match piece {
+            Piece::Plain(range) => rest.push_str(word.get(range).unwrap_or_default()),
+            Piece::Hole(range) => {
+                let inner = word.get(range).unwrap_or_default();
+                if !inner.ends_with('=') && !inner.ends_with("??") {
+                    return false;
+                }
+            }
+        }
+    }
+    !rest.is_empty() && rest.bytes().all(|byte| byte == b'/')
+}
+
+/// `--name {x=}`: when the value is empty its word goes, and the flag takes the next.
+fn flags<'a>(lower: &mut Lower<'_, 'a>, text: Text<'a>, words: &[Word], at: usize) {
+    for pair in words.get(at..).unwrap_or_default().windows(2) {
+        let [flag, value] = pair else { continue };
+        let is_flag = flag.text.starts_with('-') && flag.text.len() > 1;
+        if !is_flag || flag.text.contains('=') {
+            continue;
+        }
+        let empty = value.text == "{}"
+            || [("{", "=}"), ("{", "??}")].iter().any(|(start, end)| {
+                value.text.starts_with(start)
+                    && value.text.ends_with(end)
+                    && value.text.matches('{').count() == 1
+            });
+        if empty && value.text != "{}" {
+            let message = format!(
+                "when the value is empty its word is left out, and `{}` takes the next",
+                flag.text
+            );
+            let span = text.span(value.range.clone());
+            lower.add(
+                Diagnostic::new(&codes::DANGLING_FLAG, span, message)
+                    .help(format!("write `{}={}`", flag.text, value.text)),
+            );
+        }
+    }
+}
+
+fn machine_path<'a>(lower: &mut Lower<'_, 'a>, text: Text<'a>, word: &Word) {
+    let own = ["/home/", "/Users/"].iter().any(|home| {
+        word.text
+            .strip_prefix(home)
+            .is_some_and(|rest| rest.starts_with(|c: char| c.is_alphanumeric()))
+    });
+    if own {
+        let message = "this path exists on one machine only";
+        lower.add(
+            Diagnostic::new(&codes::MACHINE_PATH, text.span(word.range.clone()), message)
+                .help("pass it as a value"),
+        );
+    }
+}

@@ -1,0 +1,158 @@
+//! Shell syntax in commands that no shell reads.
+
+use super::Lower;
+use super::holes::{self, Piece};
+use super::words::Word;
+use crate::codes;
+use crate::diagnostic::Diagnostic;
+use crate::doc::Text;
+
+/// Words that mean something to a shell and nothing to anybody else.
+const OPERATORS: [&str; 14] = [
+    "|", "||", "&&", ";", "&", ">", ">>", "<", "<<", "2>", "2>&1", "&>", "|&", "2>>",
+];
+
+pub fn look<'a>(lower: &mut Lower<'_, 'a>, text: Text<'a>, words: &[Word]) {
+    let program = words.first().map_or("", |word| word.text.as_str());
+    for (number, word) in words.iter().enumerate() {
+        if expansion(lower, text, word, words) {
+            continue;
+        }
+        if word.single || runs_shell_text(words, number) {
+            continue;
+        }
+        let span = text.span(word.range.clone());
+        let shown = &word.text;
+        let finding = if is_operator(shown) && !word.quoted {
+            let help = match shown.as_str() {
+                "|" => "write the two commands as a list: each reads what the one before writes",
+                "&&" => {
+                    "write the two commands as a list, with `\"failure\": \"branch\"` around them"
+                }
+                ";" => "write the two commands as a list",
+                _ => "write a script, or run `sh -c` with the text as one word",
+            };
+            let message = format!("no shell reads this: `{program}` is given the word `{shown}`");
+            Diagnostic::new(&codes::SHELL_SYNTAX, span, message).help(help)
+        } else if let Some(range) = variable(&word.text) {
+            let name = word.text.get(range.clone()).unwrap_or_default();
+            let message = format!("no shell reads this: `{program}` is given the text `{name}`");
+            let span = text.span(word.source(range));
+            Diagnostic::new(&codes::SHELL_SYNTAX, span, message)
+                .help("pass it as a value, with a placeholder such as `{home}`")
+        } else if is_pattern(&word.text) && !word.quoted {
+            let message = format!("no shell expands this: `{program}` is given `{shown}` itself");
+            Diagnostic::new(&codes::SHELL_SYNTAX, span, message)
+                .help("quote it if the program expands it, or run `sh -c`")
+        } else if number == 0 && is_assignment(&word.text) && words.len() > 1 && !word.quoted {
+            let message = format!("no shell reads this: `{shown}` is taken for the program");
+            Diagnostic::new(&codes::SHELL_SYNTAX, span, message).help("write `env` before it")
+        } else if number > 0 && (shown == "~" || shown.starts_with("~/")) && !word.quoted {
+            let message = format!(
+                "`~` is expanded in the name of the program only; `{program}` is given `{shown}`"
+            );
+            Diagnostic::new(&codes::HOME_IN_ARGUMENT, span, message)
+                .help("write the whole path, or pass it as a value")
+        } else {
+            continue;
+        };
+        lower.add(finding);
+    }
+}
+
+/// `${x}` is a dollar sign and a placeholder.
+fn expansion<'a>(lower: &mut Lower<'_, 'a>, text: Text<'a>, word: &Word, words: &[Word]) -> bool {
+    let mut found = false;
+    let mut end = 0;
+    for piece in holes::pieces(&word.text) {
+        match piece {
+            Piece::Plain(range) => end = range.end,
+            Piece::Hole(range) => {
+                let before = word.text.get(..range.start - 1).unwrap_or_default();
+                if before.ends_with('$') && end + 1 == range.start {
+                    let whole = word.source(range.start - 2..range.end + 1);
+                    let inner = word.text.get(range.clone()).unwrap_or_default();
+                    let name = inner
+                        .split([':', '-', '=', '?', '+'])
+                        .next()
+                        .unwrap_or(inner);
+                    let shell = words.iter().any(|word| {
+                        matches!(
+                            super::risk::base(&word.text),
+                            "sh" | "bash" | "zsh" | "dash"
+                        )
+                    });
+                    let help = match shell {
+                        true => {
+                            "write the script to a file, or name a variable as `$x`".to_string()
+                        }
+                        false => format!("write `{{{name}}}` without the `$`"),
+                    };
+                    lower.report_once(
+                        Diagnostic::new(
+                            &codes::SHELL_EXPANSION,
+                            text.span(whole),
+                            "this is a `$` and then a placeholder, not a variable of a shell",
+                        )
+                        .help(help),
+                    );
+                    found = true;
+                }
+                end = range.end + 1;
+            }
+        }
+    }
+    found
+}
+
+/// The first `$NAME`, `$(…)` or text in backticks of a word.
+fn variable(text: &str) -> Option<std::ops::Range<usize>> {
+    if let Some(start) = text.find('`') {
+        return Some(start..text.len());
+    }
+    let at = text.find('$')?;
+    let rest = text.get(at + 1..)?;
+    let name = rest
+        .bytes()
+        .take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+        .count();
+    let first = rest.chars().next()?;
+    match first {
+        '(' => Some(at..text.len()),
+        c if c.is_ascii_alphabetic() || c == '_' => Some(at..at + 1 + name),
+        _ => None,
+    }
+}
+
+/// A word that is an operator, or begins with a redirection.
+fn is_operator(text: &str) -> bool {
+    let redirects = ["2>", "&>", ">", "<"].iter().any(|sign| {
+        let rest = text.strip_prefix(sign);
+        rest.is_some_and(|rest| {
+            rest.starts_with(|c: char| c.is_alphanumeric() || "/.~>&".contains(c))
+        })
+    });
+    OPERATORS.contains(&text) || redirects
+}
+
+/// A pattern of file names, outside of placeholders.
+fn is_pattern(text: &str) -> bool {
+    holes::pieces(text).into_iter().any(|piece| match piece {
+        Piece::Plain(range) => text.get(range).is_some_and(|plain| plain.contains('*')),
+        Piece::Hole(_) => false,
+    })
+}
+
+fn is_assignment(text: &str) -> bool {
+    text.split_once('=').is_some_and(|(name, _)| {
+        !name.is_empty()
+            && name
+                .bytes()
+                .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
+    })
+}
+
+/// Whether a word is text for a shell that the command starts.
+fn runs_shell_text(words: &[Word], number: usize) -> bool {
+    super::risk::script_word(words).is_some_and(|script| script == number)
+}

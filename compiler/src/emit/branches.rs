@@ -1,0 +1,233 @@
+//! Code for stages of a flow that run side by side, and for putting together what they give.
+
+use super::Emitter;
+use super::builder::Writer;
+use super::expr::SCOPE;
+use super::flow::{Out, PIPE, STAGE_PARAMS};
+use super::terms;
+use crate::ir::flow::{Scope, Stage, Times};
+use rrc_vm::isa::{Instr, Kind, Status};
+use rrc_vm::plan::StepKind;
+
+/// The parameters of one turn of several at once: as those of a stage, and its number from 1.
+const TURN: u8 = 2;
+const TURN_PARAMS: [Kind; 3] = [Kind::Map, Kind::Map, Kind::Int];
+
+/// Which branch a task is.
+#[derive(Clone, Copy)]
+pub enum Turn {
+    /// By its position.
+    Number(usize),
+    /// By the number that its function is given; the step whose turns are counted.
+    Counted(u32),
+}
+
+impl Emitter<'_> {
+    /// All turns at once.
+    pub(super) fn at_once(
+        &mut self,
+        w: &mut Writer,
+        stage: &Stage,
+        times: &Times,
+        pipe: u8,
+        out: Out,
+    ) {
+        let step = self.tables.step(&stage.id, StepKind::Group, stage.span);
+        let function = self.branch_function(stage, &times.body, Turn::Counted(step));
+        let turns = self.turns(w, times, out.plain);
+        let (again, started, wrong) = (w.label(), w.label(), w.label());
+        w.push(Instr::Tasks {});
+        w.bind(again);
+        self.turn(w, times, turns, wrong, started);
+        w.push(Instr::Load { local: SCOPE });
+        w.push(Instr::Load { local: pipe });
+        w.push(Instr::Load { local: turns.at });
+        w.push(Instr::Fork { function });
+        w.push(Instr::Jump { to: w.to(again) });
+        // Counting to a number that is not too large does not fail.
+        w.bind(wrong);
+        w.push(Instr::Pop {});
+        w.bind(started);
+        self.joined(w, stage, pipe, out);
+        w.free(turns.at);
+        w.free(turns.total);
+    }
+
+    /// A branch as a task: gives a map with its label and what is known of how it ended.
+    pub(super) fn branch_function(&mut self, stage: &Stage, child: &Stage, turn: Turn) -> u32 {
+        let name = self.tables.text(&child.id);
+        let params: &[Kind] = match turn {
+            Turn::Number(_) => &STAGE_PARAMS,
+            Turn::Counted(_) => &TURN_PARAMS,
+        };
+        let function = self.code.declare(name, params, &[Kind::Any]);
+        let mut w = Writer::new(params.len() as u8);
+        let out = Out::new(&mut w);
+        let counted = matches!(turn, Turn::Counted(_));
+        if let Turn::Counted(step) = turn {
+            w.push(Instr::Load { local: TURN });
+            w.push(Instr::Iteration { step });
+        }
+        let skipped = w.label();
+        let done = w.label();
+        if let Some(guard) = &child.guard {
+            terms::condition(&mut w, &mut self.tables, guard, out.plain);
+            w.push(Instr::JumpUnless { to: w.to(skipped) });
+        }
+        self.wanted_stage(&mut w, child, PIPE, out);
+        w.bind(done);
+        if counted {
+            w.push(Instr::Null {});
+            w.push(Instr::StepEnd {
+                status: Status::Completed as u8,
+            });
+        }
+        w.push(Instr::Take { local: PIPE });
+        self.labelled(&mut w, child, turn);
+        w.push(Instr::Return {});
+        if w.is_used(skipped) {
+            w.bind(skipped);
+            let number = self.tables.step(&child.id, StepKind::Template, child.span);
+            w.push(Instr::StepSkip { step: number });
+            self.nothing(&mut w, PIPE);
+            w.push(Instr::Jump { to: w.to(done) });
+        }
+        for (label, reach) in [
+            (out.plain, Scope::Continue),
+            (out.branch, Scope::Branch),
+            (out.root, Scope::Root),
+        ] {
+            if !w.is_used(label) {
+                continue;
+            }
+            w.bind(label);
+            if counted {
+                self.close_failed(&mut w);
+            }
+            w.push(Instr::FailureMap {});
+            let root = reach.max(child.scope).max(stage.scope) == Scope::Root;
+            for field in ["failed", "root"].iter().take(if root { 2 } else { 1 }) {
+                w.push(Instr::True {});
+                w.push(Instr::Put {
+                    name: self.tables.text(field),
+                });
+            }
+            self.labelled(&mut w, child, turn);
+            w.push(Instr::Return {});
+        }
+        self.finished.push((function, w));
+        function
+    }
+
+    /// Stack: a map, then the same map with the label of a branch.
+    fn labelled(&mut self, w: &mut Writer, child: &Stage, turn: Turn) {
+        let label = self.tables.text("label");
+        let text = |emitter: &mut Self, text: &str| Instr::Text {
+            text: emitter.tables.text(text),
+        };
+        match (&child.label, turn) {
+            (Some(name), _) => {
+                let name = text(self, name);
+                w.push(name);
+            }
+            (None, Turn::Number(position)) => {
+                let name = text(self, &format!("branch {}", position + 1));
+                w.push(name);
+            }
+            (None, Turn::Counted(_)) => {
+                let word = text(self, "branch ");
+                w.push(word);
+                w.push(Instr::Load { local: TURN });
+                w.push(Instr::Concat { parts: 2 });
+                let (wrong, right) = (w.label(), w.label());
+                w.push(Instr::JumpFailed { to: w.to(wrong) });
+                w.push(Instr::Jump { to: w.to(right) });
+                w.bind(wrong);
+                w.push(Instr::FailureMap {});
+                w.bind(right);
+            }
+        }
+        w.push(Instr::Put { name: label });
+    }
+
+    /// Waits for all branches and puts together what they came to. Stack before: a set of tasks;
+    /// after: nothing.
+    pub(super) fn joined(&mut self, w: &mut Writer, stage: &Stage, pipe: u8, out: Out) {
+        let names = ["root", "branches", "failed", "exit_code"];
+        let [root, branches, failed, exit_code] = names.map(|name| self.tables.text(name));
+        let (all, one, first) = (w.local(), w.local(), w.local());
+        w.push(Instr::EmptyList {});
+        w.push(Instr::Store { local: all });
+        w.push(Instr::EmptyMap {});
+        w.push(Instr::Store { local: first });
+        let (join, bad, next, done) = (w.label(), w.label(), w.label(), w.label());
+        w.bind(join);
+        w.push(Instr::JoinNext { to: w.to(done) });
+        w.push(Instr::MapOr { to: w.to(bad) });
+        w.push(Instr::Store { local: one });
+        w.bind(next);
+        w.push(Instr::Load { local: one });
+        w.push(Instr::Append { list: all });
+        w.push(Instr::HasVar {
+            scope: one,
+            name: root,
+        });
+        w.push(Instr::JumpUnless { to: w.to(join) });
+        w.push(Instr::HasVar {
+            scope: first,
+            name: root,
+        });
+        w.push(Instr::JumpIf { to: w.to(join) });
+        w.push(Instr::Load { local: one });
+        w.push(Instr::Store { local: first });
+        w.push(Instr::Jump { to: w.to(join) });
+        w.bind(bad);
+        w.push(Instr::FailureMap {});
+        w.push(Instr::True {});
+        w.push(Instr::Put { name: failed });
+        w.push(Instr::Store { local: one });
+        w.push(Instr::Jump { to: w.to(next) });
+        w.bind(done);
+        w.push(Instr::Load { local: all });
+        w.push(Instr::BranchReport {});
+        w.push(Instr::Store { local: one });
+        let no_root = w.label();
+        w.push(Instr::HasVar {
+            scope: first,
+            name: root,
+        });
+        w.push(Instr::JumpUnless { to: w.to(no_root) });
+        w.push(Instr::Load { local: first });
+        w.push(Instr::VarOrNull {
+            scope: one,
+            name: branches,
+        });
+        w.push(Instr::Put { name: branches });
+        w.push(Instr::Raise {});
+        w.push(Instr::Jump { to: w.to(out.root) });
+        w.bind(no_root);
+        if stage.scope == Scope::Branch {
+            let fine = w.label();
+            w.push(Instr::HasVar {
+                scope: one,
+                name: failed,
+            });
+            w.push(Instr::JumpUnless { to: w.to(fine) });
+            w.push(Instr::Load { local: one });
+            w.push(Instr::Raise {});
+            w.push(Instr::Jump {
+                to: w.to(out.branch),
+            });
+            w.bind(fine);
+        }
+        w.push(Instr::Load { local: one });
+        w.push(Instr::Int { value: 0 });
+        w.push(Instr::Put { name: exit_code });
+        // All together they did not fail.
+        self.without(w, "failed");
+        w.push(Instr::Store { local: pipe });
+        for local in [all, one, first] {
+            w.free(local);
+        }
+    }
+}

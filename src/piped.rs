@@ -1,0 +1,218 @@
+//! Runs that give one result: what commands wrote that hand bytes to each other.
+
+use crate::Streams;
+use rrc_compiler::source::{SourceId, Span};
+use rrc_runtime::driver::{Outcome, Settings};
+use rrc_runtime::event::RunStatus;
+use rrc_runtime::record::{Ran, Record, Records};
+use rrc_vm::convert::to_json;
+use rrc_vm::fault::FailureKind;
+use rrc_vm::isa::Instr;
+use rrc_vm::machine::{Machine, Poll};
+use rrc_vm::plan::Plan;
+use rrc_vm::text::{field, render};
+use rrc_vm::value::{Map, Value};
+use rrc_vm::verify::Verified;
+use serde_json::{Value as Json, json};
+use std::io;
+use std::rc::Rc;
+
+/// Whether a plan is shown by what it gives, not by its steps.
+pub fn gives_result(plan: &Plan) -> bool {
+    plan.texts.get(plan.dialect) == Some(rrc_compiler::dialect::template::NAME)
+}
+
+/// Why the values that were given cannot be used.
+pub struct Refusal {
+    pub message: String,
+    pub span: Span,
+}
+
+/// Lets a machine go until it asks for something: one that ends before that, because of the values
+/// it was given, would do nothing else in the run itself.
+pub fn refusal(verified: &Rc<Verified>, variables: &Map) -> Option<Refusal> {
+    let plan = verified.plan();
+    if !plan
+        .code
+        .iter()
+        .any(|instr| matches!(instr, Instr::Refuse {}))
+    {
+        return None;
+    }
+    let mut machine = Machine::new(Rc::clone(verified), variables.clone(), plan.limits);
+    let outcome = loop {
+        match machine.poll() {
+            Poll::Note(_) => {}
+            Poll::Done(finished) => break finished.outcome,
+            _ => return None,
+        }
+    };
+    match outcome {
+        Ok(Value::Failure(failure)) if failure.kind == FailureKind::Refused => {
+            Some(refused(plan, &failure.message, failure.at))
+        }
+        _ => None,
+    }
+}
+
+pub fn refused(plan: &Plan, message: &str, at: u32) -> Refusal {
+    let run = plan.spans.iter().rev().find(|run| run.from <= at);
+    Refusal {
+        message: message.to_string(),
+        span: run.map_or(Span::top(SourceId(0)), |run| {
+            Span::new(
+                SourceId(run.place.source),
+                run.place.start as usize,
+                run.place.end as usize,
+            )
+        }),
+    }
+}
+
+fn known<'a>(outcome: &'a Outcome, name: &str) -> Option<&'a Value> {
+    field(&outcome.result, name)
+}
+
+fn lossy(value: Option<&Value>) -> String {
+    value
+        .map(|value| render(value).to_string())
+        .unwrap_or_default()
+}
+
+/// The code of the command that made the run fail; 0 if nothing did.
+fn code(outcome: &Outcome) -> i64 {
+    match (outcome.status.is_success(), known(outcome, "exit_code")) {
+        (true, _) => 0,
+        (false, Some(Value::Int(code))) if *code != 0 => *code,
+        (false, _) => 1,
+    }
+}
+
+/// The same as an exit code of ours.
+pub fn exit_code(outcome: &Outcome) -> u8 {
+    u8::try_from(code(outcome))
+        .ok()
+        .filter(|code| *code != 0)
+        .unwrap_or(1)
+}
+
+/// What was written, or what the plan says is to be taken instead.
+fn output(outcome: &Outcome) -> Option<&Value> {
+    known(outcome, "output").or_else(|| known(outcome, "stdout"))
+}
+
+/// The result, byte for byte; what failed goes to standard error.
+pub fn text(outcome: &Outcome, streams: &mut Streams<'_>) -> io::Result<()> {
+    let shown = match outcome.status.is_success() {
+        true => output(outcome),
+        false => known(outcome, "stdout"),
+    };
+    match shown {
+        Some(Value::Bytes(bytes)) => streams.out.write_all(bytes)?,
+        other => streams.out.write_all(lossy(other).as_bytes())?,
+    }
+    streams.out.flush()?;
+    let failed = failures(outcome);
+    if outcome.status == RunStatus::Failed {
+        let error = outcome.error.as_deref().unwrap_or("the template failed");
+        writeln!(streams.err, "rrc: {error}")?;
+    } else if !failed.is_empty() {
+        let count = failed.len();
+        let (is, them) = match count {
+            1 => ("command failed and was", "it"),
+            _ => ("commands failed and were", "them"),
+        };
+        writeln!(streams.err, "rrc: {count} {is} passed over:")?;
+        for ran in failed {
+            let code = ran.code.unwrap_or(1);
+            writeln!(
+                streams.err,
+                "  {}: code {code}: {}",
+                ran.path,
+                ran.argv.join(" ")
+            )?;
+        }
+        writeln!(
+            streams.err,
+            "help: add `\"failure\": \"branch\"` to end the run with {them}"
+        )?;
+    }
+    Ok(())
+}
+
+/// Commands that failed in the end, each once, in the order of their start.
+fn failures(outcome: &Outcome) -> Vec<&Ran> {
+    let mut last: Vec<&Ran> = Vec::new();
+    for ran in &outcome.ran {
+        let same = |known: &&mut &Ran| known.record.is_some() && known.record == ran.record;
+        match last.iter_mut().rev().find(same) {
+            Some(known) => *known = ran,
+            None => last.push(ran),
+        }
+    }
+    last.retain(|ran| ran.code != Some(0));
+    last
+}
+
+/// What branches came to, those inside of others first, of last attempts only.
+fn branches(records: &Records, which: &[usize], found: &mut Vec<Json>) {
+    for record in which.iter().filter_map(|index| records.all.get(*index)) {
+        let Record {
+            children, earlier, ..
+        } = record;
+        branches(records, children.get(*earlier..).unwrap_or_default(), found);
+        if let Value::List(all) = &record.branches {
+            found.extend(all.iter().map(to_json));
+        }
+    }
+}
+
+/// The run as one object.
+pub fn json(outcome: &Outcome, settings: &Settings) -> Json {
+    let ran: Vec<Json> = outcome
+        .ran
+        .iter()
+        .filter(|ran| ran.started)
+        .map(|ran| {
+            json!({
+                "path": ran.path,
+                "argv": ran.argv,
+                "code": ran.code.unwrap_or(1),
+                "timed_out": ran.timed_out || ran.code.is_none(),
+            })
+        })
+        .collect();
+    let failed: Vec<Json> = failures(outcome)
+        .into_iter()
+        .map(|ran| json!({"path": ran.path, "code": ran.code.unwrap_or(1)}))
+        .collect();
+    let mut report = json!({
+        "status": outcome.status.word(),
+        "success": outcome.status.is_success(),
+        "run_id": settings.run_id,
+        "code": code(outcome),
+        "stdout": lossy(known(outcome, "stdout")),
+        "stderr": lossy(known(outcome, "stderr")),
+        "output": lossy(output(outcome)),
+        "error": outcome.error,
+        "ran": ran,
+        "failures": failed,
+        "duration_ms": u64::try_from(outcome.duration.as_millis()).unwrap_or(u64::MAX),
+    });
+    let mut found = Vec::new();
+    branches(&outcome.records, &outcome.records.top, &mut found);
+    if !found.is_empty() {
+        let done = found.iter().filter(|one| one["status"] == "done").count();
+        let failed = found.len() - done;
+        report["coverage"] = json!({
+            "expected": found.len(),
+            "done": done,
+            "failed": failed,
+            "coverage": done as f64 / found.len() as f64,
+            "degraded": failed > 0,
+            "usable": done > 0,
+        });
+        report["branches"] = Json::Array(found);
+    }
+    report
+}

@@ -1,0 +1,201 @@
+//! Templates through `rrc run`: what is printed, what is passed over, what ends what.
+
+use crate::amplifier;
+use crate::binary::Folder;
+use serde_json::json;
+use std::time::{Duration, Instant};
+
+fn template(text: &serde_json::Value) -> Folder {
+    Folder::with("t.json", text.to_string())
+}
+
+#[test]
+fn the_result_is_printed_byte_for_byte_and_nothing_else() {
+    let folder = template(&json!(["printf 'a\\377\\n'", "cat"]));
+    let said = folder.rrc(&["run", "t.json"]).go().exits(0);
+    assert_eq!(said.out, "a\u{fffd}\n");
+    assert_eq!(said.err, "");
+    let folder = template(&json!({"output": "{dir}/x.ogg", "template": "printf hidden"}));
+    let said = folder.rrc(&["run", "t.json", "-s", "dir=d"]).go().exits(0);
+    assert_eq!(said.out, "d/x.ogg");
+}
+
+#[test]
+fn what_is_passed_over_is_said() {
+    let folder = template(&json!(["false", "printf after"]));
+    let said = folder.rrc(&["run", "t.json"]).go().exits(0);
+    assert_eq!(said.out, "after");
+    assert!(
+        said.err.contains("1 command failed and was passed over"),
+        "{}",
+        said.err
+    );
+    assert!(
+        said.err.contains("template[0]: code 1: false"),
+        "{}",
+        said.err
+    );
+}
+
+#[test]
+fn the_code_of_the_command_is_passed_on_where_that_is_asked_for() {
+    let folder = template(&json!("sh -c 'exit 7'"));
+    folder.rrc(&["run", "t.json"]).go().exits(1);
+    folder.rrc(&["run", "t.json", "-x"]).go().exits(7);
+    let folder = template(&json!("true"));
+    folder.rrc(&["run", "t.json", "-x"]).go().exits(0);
+}
+
+#[test]
+fn a_value_that_is_missing_is_found_before_anything_runs() {
+    let folder =
+        template(&json!(["touch ran", {"retry": 2, "recover": "rm {old}", "template": "true"}]));
+    let said = folder.rrc(&["run", "t.json"]).go().exits(2);
+    assert!(said.err.contains("`old` is not set"), "{}", said.err);
+    assert!(!folder.path().join("ran").exists());
+    assert!(
+        !folder.path().join(".rrc").exists(),
+        "nothing ran, and nothing is recorded"
+    );
+}
+
+#[test]
+fn a_deadline_ends_a_group_and_what_is_left_does_not_start() {
+    let folder = template(&json!([
+        {"timeout": 300, "template": ["sleep 20", "touch left"]},
+        "printf after"
+    ]));
+    let before = Instant::now();
+    let said = folder
+        .rrc(&["run", "t.json", "--output-format", "json"])
+        .go()
+        .exits(0);
+    assert!(before.elapsed() < Duration::from_secs(10));
+    let report = said.json();
+    assert_eq!(report["stdout"], "after");
+    assert_eq!(report["ran"][0]["timed_out"], true);
+    assert!(!folder.path().join("left").exists());
+}
+
+#[test]
+fn a_plan_of_a_template_runs_with_other_values_each_time() {
+    let folder = template(
+        &json!({"repeat": "{xs.length}", "template": "sh -c 'cat; printf %s, \"$1\"' _ {xs[index]}"}),
+    );
+    folder.rrc(&["build", "-q", "t.json"]).go().exits(0);
+    for (given, out) in [("xs=[1,2]", "1,2,"), ("xs=[\"a b\"]", "a b,")] {
+        let said = folder.rrc(&["run", "t.rrb", "-s", given]).go().exits(0);
+        assert_eq!(said.out, out);
+    }
+    let said = folder.rrc(&["run", "t.rrb", "-s", "xs=[]"]).go().exits(2);
+    assert!(
+        said.err.contains("`repeat` must be a whole number from 1"),
+        "{}",
+        said.err
+    );
+}
+
+#[test]
+fn a_template_run_can_be_shown_again() {
+    let folder = template(&json!(["printf '\\377'", "wc -c", "tr -d ' '"]));
+    let first = folder
+        .rrc(&["run", "t.json", "--output-format", "json"])
+        .go()
+        .exits(0)
+        .json();
+    let id = first["run_id"].as_str().unwrap();
+    let again = folder
+        .rrc(&["run", "--replay", id, "--output-format", "json"])
+        .go()
+        .exits(0)
+        .json();
+    assert_eq!(first["stdout"], "1\n");
+    for field in ["stdout", "ran", "failures", "status"] {
+        assert_eq!(again[field], first[field], "{field}");
+    }
+}
+
+#[test]
+fn a_dry_run_prints_what_would_run() {
+    let folder = template(&json!(["touch {a}", {"when": false, "template": "no"}]));
+    let said = folder
+        .rrc(&["run", "--dry-run", "t.json", "-s", "a=x"])
+        .go()
+        .exits(0);
+    assert_eq!(
+        said.out,
+        "{\"argv\":[\"touch\",\"x\"],\"path\":\"template[0]\"}\n"
+    );
+    assert!(!folder.path().join("x").exists());
+}
+
+#[test]
+fn templates_of_a_directory_are_checked_and_other_json_is_not() {
+    let folder = template(&json!({"tmeout": 5, "template": "true"}));
+    folder.write("package.json", "{\"name\": \"x\", \"template\": 3}");
+    folder.write("data.json", "[1, 2]");
+    let said = folder
+        .rrc(&["check", "--format", "concise", "."])
+        .go()
+        .exits(1);
+    assert!(said.out.contains("t.json:1:"), "{}", said.out);
+    assert_eq!(said.out.matches("RRC").count(), 1, "{}", said.out);
+}
+
+#[test]
+fn a_step_may_be_a_template_in_a_file() {
+    let recipe = amplifier(
+        "- {id: a, type: template, template: up.json, output: shout, timeout: 5}\n\
+         - {id: b, type: bash, command: 'printf %s {{shout}}', output: same}\n",
+    );
+    let recipe = recipe.replace("steps:", "context: {word: 'it''s {x}'}\nsteps:");
+    let folder = Folder::with("a.yaml", recipe);
+    folder.write(
+        "up.json",
+        json!(["printf %s {word}", "tr a-z A-Z"]).to_string(),
+    );
+    let report = crate::run(&folder, &[], 0);
+    assert_eq!(report["context"]["shout"], "IT'S {X}");
+    assert_eq!(report["context"]["same"], "IT'S {X}");
+    folder.write("up.json", json!("printf {wrod}").to_string());
+    let said = folder
+        .rrc(&["check", "--format", "concise", "a.yaml"])
+        .go()
+        .exits(1);
+    assert!(said.out.contains("nothing defines `wrod`"), "{}", said.out);
+}
+
+#[test]
+fn a_step_that_is_a_template_fails_retries_and_times_out_like_any_other() {
+    let steps = "- {id: a, type: template, template: 'sh -c \"exit 4\"', on_error: continue, output_exit_code: code}\n\
+                 - {id: b, type: template, template: 'sleep 20', timeout: 0.3, on_error: continue}\n";
+    let report = crate::report(&amplifier(steps), &[], 0);
+    assert_eq!(report["context"]["code"], 4);
+    assert_eq!(crate::step(&report, "a")["status"], "failed");
+    assert_eq!(crate::step(&report, "b")["status"], "failed");
+}
+
+#[test]
+fn the_command_of_an_agent_is_a_template() {
+    let recipe = amplifier(
+        "- {id: a, type: agent, agent: x, prompt: 'it''s {model} \"two\" words', output: said}\n",
+    );
+    let folder = Folder::with("a.yaml", recipe);
+    folder.write(
+        "say.sh",
+        "for word in \"$@\"; do printf '[%s]' \"$word\"; done",
+    );
+    folder.write(
+        "rrc.toml",
+        "[agent]\ncommand = \"sh say.sh -p {prompt} --model={model} {model} 'x y' {mode?--mode:--plain} {lang=en}\"\n",
+    );
+    let report = crate::run(&folder, &[], 0);
+    let said = "[-p][it's {model} \"two\" words][--model=][x y][--plain][en]";
+    assert_eq!(report["context"]["said"], said);
+    folder.write(
+        "rrc.toml",
+        "[agent]\ncommand = \"sh say.sh {prompt=a b}\"\n",
+    );
+    let said = folder.rrc(&["run", "a.yaml"]).go().exits(2);
+    assert!(said.err.contains("RRC0317"), "{}", said.err);
+}
