@@ -30,17 +30,7 @@ impl Flow {
             declared: Vec::new(),
             reserved: Vec::new(),
             reads: Vec::new(),
-            root: Stage {
-                id: name.clone(),
-                span,
-                guard: None,
-                pause: None,
-                deadline: None,
-                tries: None,
-                scope: Scope::Continue,
-                label: None,
-                work: Work::Seq(Vec::new()),
-            },
+            root: Stage::plain(&name, span, Work::Seq(Vec::new())),
             output: None,
             from: Some((name, span)),
         }
@@ -106,6 +96,23 @@ pub struct Stage {
     /// What it is called among branches; none if by its number.
     pub label: Option<String>,
     pub work: Work,
+}
+
+impl Stage {
+    /// One that does its work and nothing else.
+    pub fn plain(id: &str, span: Span, work: Work) -> Stage {
+        Stage {
+            id: id.to_string(),
+            span,
+            guard: None,
+            pause: None,
+            deadline: None,
+            tries: None,
+            scope: Scope::Continue,
+            label: None,
+            work,
+        }
+    }
 }
 
 /// How often to try, and what to do between tries. Each try is given what the first was given.

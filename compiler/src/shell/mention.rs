@@ -37,14 +37,15 @@ pub fn mentions(text: &str) -> Vec<MentionAt> {
     };
     let mut found = Vec::new();
     let mut at = 0;
-    while at < bytes.len() {
-        if !part(at) {
-            at += 1;
-            continue;
-        }
-        let start = at;
+    // All such names begin with a capital.
+    while let Some(next) = bytes[at..].iter().position(u8::is_ascii_uppercase) {
+        let start = at + next;
+        at = start;
         while part(at) {
             at += 1;
+        }
+        if start > 0 && part(start - 1) {
+            continue;
         }
         let name = &text[start..at];
         if !is_exported(name) {

@@ -210,13 +210,7 @@ impl<'a> Lower<'_, 'a> {
         env: &Env<'a>,
         at: &dyn Fn(Range<usize>) -> Span,
     ) -> Option<Term> {
-        let hole = match holes::hole(inner) {
-            Ok(hole) => hole,
-            Err(bad) => {
-                self.bad_hole(bad, inner, at, env);
-                return None;
-            }
-        };
+        let hole = self.placeholder(inner, at, env)?;
         match &hole {
             Hole::Name {
                 name,
@@ -380,8 +374,24 @@ impl<'a> Lower<'_, 'a> {
         );
     }
 
+    /// What a placeholder means; if it means nothing, that is said.
+    pub fn placeholder<'h>(
+        &mut self,
+        inner: &'h str,
+        at: &dyn Fn(Range<usize>) -> Span,
+        env: &Env<'a>,
+    ) -> Option<Hole<'h>> {
+        match holes::hole(inner) {
+            Ok(hole) => Some(hole),
+            Err(bad) => {
+                self.bad_hole(bad, inner, at, env);
+                None
+            }
+        }
+    }
+
     /// Says why a placeholder means nothing.
-    pub fn bad_hole(
+    fn bad_hole(
         &mut self,
         bad: Bad,
         inner: &str,

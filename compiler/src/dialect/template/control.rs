@@ -139,13 +139,7 @@ impl<'a> Lower<'_, 'a> {
         at: &dyn Fn(std::ops::Range<usize>) -> Span,
         repeated: bool,
     ) -> Option<Term> {
-        let hole = match holes::hole(inner) {
-            Ok(hole) => hole,
-            Err(bad) => {
-                self.bad_hole(bad, inner, at, env);
-                return None;
-            }
-        };
+        let hole = self.placeholder(inner, at, env)?;
         let name = match &hole {
             Hole::Name { name, .. }
             | Hole::OrText { name, .. }

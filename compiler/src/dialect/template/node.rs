@@ -110,7 +110,7 @@ impl<'a> Lower<'_, 'a> {
                     return None;
                 };
                 let words = self.command(text, env)?;
-                Some(plain_stage(
+                Some(Stage::plain(
                     &place.path,
                     text.inner(),
                     Work::Run {
@@ -129,7 +129,7 @@ impl<'a> Lower<'_, 'a> {
                     _ => place.path.clone(),
                 };
                 let steps = self.list(node, items, env, place, &list, false)?;
-                Some(plain_stage(&place.path, node.span, Work::Seq(steps)))
+                Some(Stage::plain(&place.path, node.span, Work::Seq(steps)))
             }
         }
     }
@@ -493,20 +493,6 @@ impl<T> TransposeOrNone<T> for Option<Option<T>> {
             Some(Some(value)) => Some(Some(value)),
             None => Some(None),
         }
-    }
-}
-
-fn plain_stage(id: &str, span: Span, work: Work) -> Stage {
-    Stage {
-        id: id.to_string(),
-        span,
-        guard: None,
-        pause: None,
-        deadline: None,
-        tries: None,
-        scope: Scope::Continue,
-        label: None,
-        work,
     }
 }
 
