@@ -282,7 +282,7 @@ pub struct RunsArgs {
 #[derive(Debug, Args)]
 pub struct EvalArgs {
     /// The condition
-    #[arg(value_name = "EXPR")]
+    #[arg(value_name = "EXPR", allow_hyphen_values = true)]
     pub expression: String,
     /// Set a variable
     #[arg(short, long, value_name = "KEY=VALUE")]

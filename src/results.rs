@@ -243,7 +243,7 @@ pub fn summary(plan: &Plan, outcome: &Outcome, out: &mut dyn Write) -> io::Resul
         ] {
             let lines: Vec<&str> = text.lines().collect();
             for line in &lines[lines.len().saturating_sub(TAIL_LINES)..] {
-                writeln!(out, "  {stream}| {line}")?;
+                writeln!(out, "  {stream}| {}", printable(line))?;
             }
         }
     }
@@ -316,6 +316,19 @@ fn step(records: &Records, record: &Record) -> Json {
     })
 }
 
+/// A line of somebody else's, without what would make a terminal do something.
+fn printable(line: &str) -> String {
+    let is_harmless = |c: char| c == '\t' || !c.is_control();
+    let shown = |c: char| match is_harmless(c) {
+        true => c.to_string(),
+        false => c.escape_default().to_string(),
+    };
+    match line.chars().all(is_harmless) {
+        true => line.to_string(),
+        false => line.chars().map(shown).collect(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -326,5 +339,10 @@ mod tests {
         assert_eq!(civil(951_782_400), [2000, 2, 29, 0, 0, 0]);
         assert_eq!(civil(4_107_542_399), [2100, 2, 28, 23, 59, 59]);
         assert_eq!(civil(1_791_897_345), [2026, 10, 13, 13, 15, 45]);
+    }
+
+    #[test]
+    fn a_terminal_is_told_nothing_by_a_command() {
+        assert_eq!(super::printable("a\tb \u{1b}[2Jé"), "a\tb \\u{1b}[2Jé");
     }
 }

@@ -15,7 +15,7 @@ pub struct Label {
 }
 
 /// How far a fix can be trusted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Applicability {
     /// Keeps the meaning the author plainly had; applied by `--fix`.
     Safe,
@@ -165,6 +165,12 @@ pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> O
         }
         let most = best.map_or(limit, |(distance, _)| distance - 1);
         let distance = distance(&letters, name, most);
+        // Of so short a word too little is left to tell what was meant.
+        let guess = distance > 0 && letters.len() < 3 && name.chars().count() < 3;
+        let swapped = letters.iter().all(|letter| name.contains(*letter));
+        if guess && (letters.len() == 1 || !swapped) {
+            continue;
+        }
         if distance <= most {
             best = Some((distance, name));
         }
@@ -225,5 +231,9 @@ mod tests {
         assert_eq!(nearest("Command", known), Some("command"));
         assert_eq!(nearest("banana", known), None);
         assert_eq!(nearest("command", known), None);
+        assert_eq!(nearest("b", ["a", "bc"]), None);
+        assert_eq!(nearest("ab", ["ac", "x"]), None);
+        assert_eq!(nearest("di", ["id", "do"]), Some("id"));
+        assert_eq!(nearest("B", ["a", "b"]), Some("b"));
     }
 }

@@ -134,6 +134,7 @@ struct Child {
     streams: [Option<PipeReader>; 2],
     captures: [Capture; 2],
     lines: Option<[Lines; 2]>,
+    whole: bool,
     stdin: Option<Feed>,
     stdin_unread: bool,
     ended: Option<Ended>,
@@ -231,6 +232,7 @@ impl Loop {
             streams: [Some(launched.stdout), Some(launched.stderr)],
             captures: [request.stdout_limit, request.stderr_limit].map(Capture::new),
             lines: request.stream.then(Default::default),
+            whole: request.whole,
             stdin: request.stdin.zip(launched.stdin).map(|(bytes, pipe)| Feed {
                 pipe,
                 bytes,
@@ -419,6 +421,7 @@ impl Loop {
                 Ok(count) => {
                     let bytes = &self.buffer[..count];
                     child.captures[at].push(bytes);
+                    closed |= child.whole && at == 0 && child.captures[at].truncated();
                     if let Some(lines) = &mut child.lines {
                         let happened = &mut self.happened;
                         lines[at].push(bytes, |line| {

@@ -92,6 +92,7 @@ pub fn request(args: &Args, here: &Path) -> Request {
         request.stderr_limit = limit;
     }
     request.stream = matches!(args.get("stream"), Value::Bool(true));
+    request.whole = Form::of(args) == Form::Bytes;
     promote(&mut request);
     request
 }
@@ -168,7 +169,7 @@ pub fn reply(mut outcome: Outcome, form: Form, secrets: &Secrets) -> Value {
     let mut put = |name: &str, value: Value| {
         map.insert(Rc::from(name), value);
     };
-    if form == Form::Bytes && outcome.stdout_truncated && outcome.error.is_none() {
+    if form == Form::Bytes && outcome.stdout_truncated {
         let words = "it wrote more than is kept, and a part of it is of no use";
         outcome.error = Some(ExecError::new(ErrorKind::IoError, words));
     }

@@ -22,8 +22,8 @@ const WINDOW: usize = 4096;
 /// The shortest line of a secret of several lines that is hidden by itself.
 const LINE: usize = 8;
 
-/// The shortest number that is hidden; shorter ones stand everywhere.
-const NUMBER: usize = 4;
+/// The shortest text that is hidden; shorter ones stand everywhere.
+const SHORTEST: usize = 4;
 
 /// The names of secrets, and their values as far as they are known.
 #[derive(Clone, Debug, Default)]
@@ -296,7 +296,7 @@ impl Secrets {
 /// The texts by which a value would be recognised.
 fn texts_of(value: &Value, texts: &mut Vec<String>) {
     let mut push = |text: &str| {
-        if !text.is_empty() && !texts.iter().any(|known| known == text) {
+        if text.len() >= SHORTEST && !texts.iter().any(|known| known == text) {
             texts.push(text.to_string());
         }
     };
@@ -314,10 +314,7 @@ fn texts_of(value: &Value, texts: &mut Vec<String>) {
             }
         }
         Value::Int(_) | Value::Float(_) => {
-            let text = render(value);
-            if text.len() >= NUMBER {
-                push(&text);
-            }
+            push(&render(value));
         }
         Value::Bytes(bytes) => push(String::from_utf8_lossy(bytes).trim()),
         Value::List(items) => items.iter().for_each(|item| texts_of(item, texts)),

@@ -201,3 +201,10 @@ fn completions_are_scripts_of_their_shells() {
         .exits(0)
         .no_err();
 }
+
+#[test]
+fn a_condition_may_begin_with_a_minus() {
+    let folder = Folder::new();
+    let said = folder.rrc(&["eval", "-1 < 0"]).go().exits(0);
+    assert_eq!(said.out.trim(), "true");
+}

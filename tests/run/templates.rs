@@ -21,6 +21,13 @@ fn the_result_is_printed_byte_for_byte_and_nothing_else() {
 }
 
 #[test]
+fn a_command_that_writes_without_an_end_has_failed() {
+    let folder = template(&json!({"failure": "root", "template": ["yes", "head -n 1"]}));
+    let said = folder.rrc(&["run", "t.json"]).go().exits(1);
+    assert!(said.err.contains("more than is kept"), "{}", said.err);
+}
+
+#[test]
 fn what_is_passed_over_is_said() {
     let folder = template(&json!(["false", "printf after"]));
     let said = folder.rrc(&["run", "t.json"]).go().exits(0);

@@ -25,14 +25,16 @@ fn check_call(survey: &Survey<'_>, call: &Call, target: usize, report: &mut Repo
             continue;
         }
         let left = inputs().filter(|input| !gives(input));
-        let Some(near) = nearest(name, left).filter(|near| is_slip(name, near)) else {
-            continue;
-        };
-        let message = format!("`{}` takes no `{name}`", recipe.name);
-        report.add(
-            Diagnostic::new(&codes::MISSPELT_INPUT, *span, message)
-                .help(format!("did you mean `{near}`?"))
-                .fix(Fix::safe(format!("write `{near}`"), *span, near)),
-        );
+        // Where a process may read what it is given unasked, only a slip is told from a wish.
+        let unseen = survey.uses.unseen(target);
+        let near = nearest(name, left).filter(|near| !unseen || is_slip(name, near));
+        if let Some(near) = near {
+            let message = format!("`{}` takes no `{name}`", recipe.name);
+            report.add(
+                Diagnostic::new(&codes::MISSPELT_INPUT, *span, message)
+                    .help(format!("did you mean `{near}`?"))
+                    .fix(Fix::safe(format!("write `{near}`"), *span, near)),
+            );
+        }
     }
 }

@@ -114,7 +114,7 @@ impl<'a> Uses<'a> {
         })
     }
 
-    fn unseen(&self, number: usize) -> bool {
+    pub fn unseen(&self, number: usize) -> bool {
         self.any(number, |own| own.unseen)
     }
 }

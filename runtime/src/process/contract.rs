@@ -31,6 +31,8 @@ pub struct Request {
     /// Bytes kept. Whoever redacts before cutting asks for its look-ahead window on top.
     pub stdout_limit: usize,
     pub stderr_limit: usize,
+    /// Only all of the standard output is of use: past its limit nobody reads on.
+    pub whole: bool,
     /// Report lines as they come, besides keeping them.
     pub stream: bool,
 }
@@ -53,6 +55,7 @@ impl Request {
             grace: Duration::from_secs(5),
             stdout_limit: 1 << 20,
             stderr_limit: 1 << 20,
+            whole: false,
             stream: false,
         }
     }
