@@ -25,15 +25,17 @@ pub fn compile(
         let world = Texts::one(name, text);
         let checked = check(&world, name, Options::default(), &mut sources);
         let Some(compiled) = build(&checked, &sources, plan::hash) else {
-            let mut report = checked.report;
-            report
-                .findings
-                .retain(|found| found.severity == Severity::Error);
-            plan::show(&report, &sources, global, streams)?;
-            writeln!(
-                streams.err,
-                "rrc: rrc.toml: the agent command `{command}` cannot be used"
-            )?;
+            let errors = checked.report.findings.iter();
+            for error in errors.filter(|found| found.severity == Severity::Error) {
+                let message = &error.message;
+                writeln!(
+                    streams.err,
+                    "rrc: the agent command `{command}` cannot be used: {message}"
+                )?;
+                if let Some(help) = &error.help {
+                    writeln!(streams.err, "help: {help}")?;
+                }
+            }
             return Ok(None);
         };
         match plan::admit(name, compiled, global, streams)? {

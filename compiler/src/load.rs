@@ -140,7 +140,8 @@ impl Loader<'_> {
         let (text, bad_byte) = doc::read_bytes(bytes);
         let source = self.sources.add(Source::new(path, text));
         if let Some(at) = bad_byte {
-            self.report.add(not_utf8(source, at));
+            let text = &self.sources.get(source).text;
+            self.report.add(not_utf8(source, at, text));
             return file;
         }
         file.readable = true;
@@ -503,7 +504,11 @@ fn no_recipe(source: SourceId, what: &str) -> Diagnostic {
         .help("a recipe is a map with `name` and `steps` or `stages`")
 }
 
-fn not_utf8(source: SourceId, at: usize) -> Diagnostic {
+fn not_utf8(source: SourceId, at: usize, text: &str) -> Diagnostic {
+    if text.starts_with("RRB\0") {
+        return Diagnostic::new(&codes::NOT_UTF8, Span::top(source), "this is a plan")
+            .help("it has been checked; `rrc run` runs it, and `rrc disasm` shows what is in it");
+    }
     let message = format!("byte {at} is not UTF-8 text");
     Diagnostic::new(&codes::NOT_UTF8, Span::new(source, at, at), message)
         .help("save the file as UTF-8; if it is not text, it is not a recipe")

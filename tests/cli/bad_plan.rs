@@ -148,3 +148,16 @@ fn a_plan_with_a_value_that_grows_without_end() {
     }
     folder.bounded(&["disasm", "bomb.rrb"]).go().exits(0);
 }
+
+#[test]
+fn check_of_a_plan_says_what_it_is() {
+    let folder = Folder::with("a.yaml", GOOD);
+    folder.rrc(&["build", "-q", "a.yaml"]).go().exits(0);
+    let said = folder.rrc(&["check", "a.rrb"]).go();
+    assert!(
+        said.out.contains("this is a plan"),
+        "{}{}",
+        said.out,
+        said.err
+    );
+}
