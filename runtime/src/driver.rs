@@ -289,7 +289,7 @@ impl<'a> Driver<'a> {
                 output,
             } => What::StepEnd {
                 status,
-                result: value(result),
+                result: self.secrets.record(result),
                 output: value(output),
             },
             What::StepWarning { text: words } => What::StepWarning { text: text(words) },

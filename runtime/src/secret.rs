@@ -247,6 +247,27 @@ impl Secrets {
         })
     }
 
+    /// What is known of a call that was made. Its fields have names of ours, whatever secrets are
+    /// called.
+    pub fn record(&self, record: Value) -> Value {
+        let fields = |fields: &Map| {
+            let shown = fields.iter().map(|(name, value)| {
+                let value = self.value(value).unwrap_or_else(|| value.clone());
+                (Rc::clone(name), value)
+            });
+            Value::map(shown.collect())
+        };
+        match &record {
+            Value::Map(known) => fields(known),
+            Value::Failure(failure) => Value::Failure(Rc::new(Failure {
+                message: Rc::from(&*self.text(&failure.message)),
+                data: self.record(failure.data.clone()),
+                ..Failure::clone(failure)
+            })),
+            _ => self.value(&record).unwrap_or(record),
+        }
+    }
+
     /// Variables as they may be shown: a secret is hidden whatever it holds.
     pub fn variables(&self, variables: &Map) -> Map {
         let shown = variables.iter().map(|(name, value)| {
@@ -357,6 +378,10 @@ mod tests {
         map.insert(Rc::from("hunter2"), Value::text("a hunter2"));
         let shown = secrets.value(&Value::map(map)).unwrap();
         assert_eq!(&*render(&shown), r#"{"***":"a ***"}"#);
+        let mut map = Map::default();
+        map.insert(Rc::from("exit_hunter2"), Value::text("a hunter2"));
+        let shown = secrets.record(Value::map(map));
+        assert_eq!(&*render(&shown), r#"{"exit_hunter2":"a ***"}"#);
     }
 
     #[test]

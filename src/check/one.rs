@@ -144,8 +144,8 @@ pub fn fixed(file: &Named, checking: &Checking<'_>) -> Option<Result<Fixed, Stri
     };
     let mut before: Option<String> = None;
     let mut applied = 0;
-    // What was a guess when the file was read first stays one: that other mistakes are gone makes
-    // it look surer than it is.
+    // What a name meant was a guess when the file was read first, and stays one: that other
+    // mistakes are gone makes it look surer than it is.
     let mut guesses: Option<HashSet<(&str, String)>> = None;
     for _ in 0..MOST_ROUNDS {
         let mut sources = Sources::default();
@@ -159,8 +159,11 @@ pub fn fixed(file: &Named, checking: &Checking<'_>) -> Option<Result<Fixed, Stri
         findings.retain(|finding| here(finding) && wanted(finding, args, &config));
         let said = |finding: &Diagnostic| (finding.code.code, finding.message.clone());
         let guess = |finding: &&Diagnostic| {
-            let fix = finding.fix.as_ref();
-            fix.is_some_and(|fix| fix.applicability > most)
+            let unsure = finding
+                .fix
+                .as_ref()
+                .is_some_and(|fix| fix.applicability > most);
+            unsure && finding.code == &codes::UNDEFINED_VARIABLE
         };
         let guesses =
             guesses.get_or_insert_with(|| findings.iter().filter(guess).map(said).collect());
