@@ -15,7 +15,7 @@ pub struct Label {
 }
 
 /// How far a fix can be trusted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Applicability {
     /// Keeps the meaning the author plainly had; applied by `--fix`.
     Safe,

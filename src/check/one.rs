@@ -10,7 +10,6 @@ use rrc_compiler::diagnostic::{Applicability, Diagnostic};
 use rrc_compiler::dialect::choose::{Choice, Reason};
 use rrc_compiler::source::{SourceId, Sources};
 use rrc_compiler::{Checked, fix};
-use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -144,9 +143,6 @@ pub fn fixed(file: &Named, checking: &Checking<'_>) -> Option<Result<Fixed, Stri
     };
     let mut before: Option<String> = None;
     let mut applied = 0;
-    // What a name meant was a guess when the file was read first, and stays one: that other
-    // mistakes are gone makes it look surer than it is.
-    let mut guesses: Option<HashSet<(&str, String)>> = None;
     for _ in 0..MOST_ROUNDS {
         let mut sources = Sources::default();
         let checked = rrc_compiler::check(&disk, &file.name, global.options(), &mut sources);
@@ -157,17 +153,6 @@ pub fn fixed(file: &Named, checking: &Checking<'_>) -> Option<Result<Fixed, Stri
             fix.is_some_and(|fix| fix.edits.iter().all(|e| e.span.source == SourceId(0)))
         };
         findings.retain(|finding| here(finding) && wanted(finding, args, &config));
-        let said = |finding: &Diagnostic| (finding.code.code, finding.message.clone());
-        let guess = |finding: &&Diagnostic| {
-            let unsure = finding
-                .fix
-                .as_ref()
-                .is_some_and(|fix| fix.applicability > most);
-            unsure && finding.code == &codes::UNDEFINED_VARIABLE
-        };
-        let guesses =
-            guesses.get_or_insert_with(|| findings.iter().filter(guess).map(said).collect());
-        findings.retain(|finding| !guesses.contains(&said(finding)));
         let changed = fix::apply(&sources, &findings, most);
         let Some((source, text, count)) = changed.into_iter().next() else {
             break;

@@ -140,16 +140,6 @@ fn standard_input_has_the_name_it_is_given() {
 }
 
 #[test]
-fn a_guess_stays_a_guess_when_other_mistakes_are_fixed() {
-    let text = "name: y\ndescription: d\nversion: 1.0.0\ncontext: {host: h}\nsteps:\n  \
-                - id: one\n    type: bash\n    timout: 5\n    command: echo {{hots}}\n";
-    let folder = Folder::with("a.yaml", text);
-    folder.rrc(&["check", "--fix", "a.yaml"]).go().exits(1);
-    let fixed = folder.read("a.yaml");
-    assert_eq!(fixed, text.replace("timout", "timeout"));
-}
-
-#[test]
 fn fix_rewrites_the_file_and_keeps_the_rest_of_it() {
     let folder = Folder::with("a.yaml", BAD);
     folder
