@@ -27,10 +27,10 @@ pub fn compile(
         let Some(compiled) = build(&checked, &sources, plan::hash) else {
             let errors = checked.report.findings.iter();
             for error in errors.filter(|found| found.severity == Severity::Error) {
-                let message = &error.message;
+                let (code, message) = (error.code.code, &error.message);
                 writeln!(
                     streams.err,
-                    "rrc: the agent command `{command}` cannot be used: {message}"
+                    "rrc: the agent command `{command}` cannot be used: [{code}] {message}"
                 )?;
                 if let Some(help) = &error.help {
                     writeln!(streams.err, "help: {help}")?;
