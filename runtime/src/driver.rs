@@ -514,7 +514,7 @@ impl<'a> Driver<'a> {
             (None, _) => id.clone(),
         };
         let path = match kind {
-            StepKind::Template => self.command_path(&id, above, record),
+            StepKind::Command => self.command_path(&id, above, record),
             _ => path,
         };
         StepRef {
@@ -529,7 +529,7 @@ impl<'a> Driver<'a> {
     /// around the file comes before it, and which turn of a loop it is behind it.
     fn command_path(&self, id: &str, above: Option<&StepRef>, record: Option<RecordId>) -> String {
         let around = match above {
-            Some(above) if above.kind == StepKind::Template && id.starts_with(&above.id) => {
+            Some(above) if above.kind == StepKind::Command && id.starts_with(&above.id) => {
                 above.path.rsplit_once('/').map(|(around, _)| around)
             }
             Some(above) => Some(above.path.as_str()),

@@ -4,7 +4,10 @@
 //! calls and nothing of steps, captures or deadlines. Linux gets epoll, pidfds, a subreaper and
 //! memory files; elsewhere the same functions work with poll(2) and SIGCHLD, and
 //! [`missing_protections`] says what is lost.
-#![allow(unsafe_code)]
+#![allow(
+    unsafe_code,
+    reason = "system calls that no safe interface covers; everywhere else it is denied"
+)]
 
 use std::ffi::c_int;
 use std::fs::File;

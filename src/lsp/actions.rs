@@ -129,8 +129,10 @@ fn edit_of(fix: &Fix, places: &Places<'_>, client: &Client) -> Option<WorkspaceE
     Some(workspace_edit(changes, client))
 }
 
-// The key is what the protocol has; nobody changes it behind the map's back.
-#[allow(clippy::mutable_key_type)]
+#[allow(
+    clippy::mutable_key_type,
+    reason = "the key is what the protocol has; nobody changes it behind the map's back"
+)]
 fn workspace_edit(
     changes: Vec<(Uri, Option<i32>, Vec<TextEdit>)>,
     client: &Client,

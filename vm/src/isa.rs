@@ -598,8 +598,12 @@ macro_rules! builtins {
                 match byte { $($byte => Some(Builtin::$variant),)* _ => None }
             }
             pub fn info(self) -> &'static BuiltinInfo {
-                BUILTINS.iter().find(|info| info.builtin == self)
-                    .expect("every builtin has a line in its list")
+                match self {
+                    $(Builtin::$variant => &BuiltinInfo {
+                        builtin: Builtin::$variant, name: $name, style: Style::$style,
+                        least: $least, most: $most, sentence: $sentence,
+                    }),*
+                }
             }
         }
     };

@@ -167,7 +167,7 @@ step_kinds! {
     0 Bash "bash";
     1 Agent "agent";
     2 Recipe "recipe";
-    3 Template "template";
+    3 Command "template";
     4 Tool "tool";
     5 Loop "loop";
     6 Stage "stage";

@@ -60,7 +60,7 @@ impl Lower<'_> {
             (false, Some("bash")) => (self.bash(&fields), StepKind::Bash),
             (false, Some("agent")) => (self.agent(&fields), StepKind::Agent),
             (false, Some("recipe")) => (self.sub_recipe(&fields), StepKind::Recipe),
-            (false, Some("template")) => (self.template(&fields), StepKind::Template),
+            (false, Some("template")) => (self.template(&fields), StepKind::Command),
             (false, Some("tool")) => (self.no_such_work(&fields), StepKind::Tool),
             (false, _) => (None, StepKind::Bash),
         };
@@ -314,11 +314,12 @@ impl Lower<'_> {
 
     /// A value that is given to a recipe, with holes at any depth.
     pub fn given(&mut self, node: Doc<'_>) -> Expr {
+        if let (Kind::Scalar(scalar), Some(text)) = (node.kind, node.text())
+            && resolve(scalar, self.dialect.schema) == Plain::Text
+        {
+            return self.value(text);
+        }
         match node.kind {
-            Kind::Scalar(scalar) if resolve(scalar, self.dialect.schema) == Plain::Text => {
-                let text = node.text().expect("a scalar has a text");
-                self.value(text)
-            }
             Kind::List(items) => {
                 let items = items.iter().map(|item| self.given(*item)).collect();
                 Expr {

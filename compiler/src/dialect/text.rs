@@ -126,13 +126,10 @@ impl Lower<'_> {
 
     fn path(&mut self, written: Written<'_>, path: &Path) -> Expr {
         let missing = self.dialect.missing;
-        let mut segments = path.segments.iter();
-        let first = segments.next().expect("a path has at least one segment");
-        let SegmentKind::Name(root) = &first.kind else {
-            unreachable!("the first segment of a path is a name");
-        };
-        let mut read = self.name(root, written.span(first.range.clone()));
-        for segment in segments {
+        let first = path.segments.first();
+        let range = first.map_or(&path.range, |segment| &segment.range);
+        let mut read = self.name(path.root(), written.span(range.clone()));
+        for segment in path.segments.iter().skip(1) {
             let span = written.span(segment.range.clone());
             let of = Box::new(read);
             let kind = match &segment.kind {
@@ -289,16 +286,13 @@ impl Lower<'_> {
         all: &[expr::Expr],
         make: impl Fn(Box<Expr>, Box<Expr>) -> ExprKind,
     ) -> Expr {
-        let mut rest = self.exprs(written, all).into_iter();
-        let mut left = rest.next().expect("`and` and `or` have two sides");
-        for right in rest {
-            let span = left.span.to(right.span);
-            left = Expr {
-                span,
-                kind: make(Box::new(left), Box::new(right)),
-            };
-        }
-        left
+        let both = |left: Expr, right: Expr| Expr {
+            span: left.span.to(right.span),
+            kind: make(Box::new(left), Box::new(right)),
+        };
+        let folded = self.exprs(written, all).into_iter().reduce(both);
+        // There are always two sides; of none, nothing would be asked.
+        folded.unwrap_or_else(|| Literal::Null.expr(written.whole()))
     }
 
     /// Shell text: its holes become parameters of the script.

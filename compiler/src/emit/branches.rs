@@ -87,7 +87,7 @@ impl Emitter<'_> {
         w.push(Instr::Return {});
         if w.is_used(skipped) {
             w.bind(skipped);
-            let number = self.tables.step(&child.id, StepKind::Template, child.span);
+            let number = self.tables.step(&child.id, StepKind::Command, child.span);
             w.push(Instr::StepSkip { step: number });
             self.nothing(&mut w, PIPE);
             w.push(Instr::Jump { to: w.to(done) });

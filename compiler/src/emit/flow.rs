@@ -140,7 +140,7 @@ impl Emitter<'_> {
             let run = w.label();
             terms::condition(w, &mut self.tables, guard, out.plain);
             w.push(Instr::JumpIf { to: w.to(run) });
-            let number = self.tables.step(&stage.id, StepKind::Template, stage.span);
+            let number = self.tables.step(&stage.id, StepKind::Command, stage.span);
             w.at(stage.span);
             w.push(Instr::StepSkip { step: number });
             w.push(Instr::Jump { to: w.to(next) });
@@ -154,7 +154,7 @@ impl Emitter<'_> {
     pub(super) fn wanted_stage(&mut self, w: &mut Writer, stage: &Stage, pipe: u8, out: Out) {
         if let Some(pause) = &stage.pause {
             self.number(w, "delay", ValueKind::Duration, pause, out.plain);
-            let number = self.tables.step(&stage.id, StepKind::Template, stage.span);
+            let number = self.tables.step(&stage.id, StepKind::Command, stage.span);
             self.sleep(w, number);
             w.push(Instr::JumpFailed {
                 to: w.to(out.plain),
@@ -366,7 +366,7 @@ impl Emitter<'_> {
 
     /// The stage, again while it fails and tries are left.
     fn tried(&mut self, w: &mut Writer, stage: &Stage, pipe: u8, out: Out) {
-        let number = self.tables.step(&stage.id, StepKind::Template, stage.span);
+        let number = self.tables.step(&stage.id, StepKind::Command, stage.span);
         let is_step = match stage.work {
             Work::Run { .. } | Work::Par(_) | Work::Times(_) => true,
             Work::Seq(_) | Work::Inside(_) => stage.tries.is_some(),

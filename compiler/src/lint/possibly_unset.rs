@@ -22,7 +22,7 @@ pub fn check(survey: &Survey<'_>, report: &mut Report) {
         .filter(|finding| finding.code == &codes::UNDEFINED_VARIABLE)
         .map(|finding| finding.span)
         .collect();
-    for (number, (unit, flow)) in survey.units().enumerate() {
+    for (number, flow) in survey.flows.iter().enumerate() {
         let mut said: FxHashSet<&str> = FxHashSet::default();
         for (at, event) in flow.events.iter().enumerate() {
             let What::Read {
@@ -33,18 +33,10 @@ pub fn check(survey: &Survey<'_>, report: &mut Report) {
             else {
                 continue;
             };
-            let question = Question {
-                unit,
-                number,
-                links: survey.links,
-                flow,
-                at,
-                under: &event.under,
-            };
             if said.contains(name) {
                 continue;
             }
-            if let Some(doubt) = question.doubt(name)
+            if let Some(doubt) = Question::new(survey, number, at).doubt(name)
                 && !undefined.contains(&span)
             {
                 said.insert(name);
@@ -83,14 +75,7 @@ pub fn check_scripts(survey: &Survey<'_>, report: &mut Report) {
             if holds_itself {
                 continue;
             }
-            let question = Question {
-                unit,
-                number,
-                links: survey.links,
-                flow,
-                at,
-                under: &event.under,
-            };
+            let question = Question::new(survey, number, at);
             // Both `a-b` and `a_b` may be meant; if one of them is there, all is well.
             let mut meant: Vec<&str> = Vec::new();
             stands_for(&mention.name, |name| {
@@ -130,7 +115,20 @@ struct Question<'e, 'a> {
     under: &'e [Under<'a>],
 }
 
-impl<'a> Question<'_, 'a> {
+impl<'e, 'a> Question<'e, 'a> {
+    /// What is asked at one event of a unit.
+    fn new(survey: &'e Survey<'a>, number: usize, at: usize) -> Question<'e, 'a> {
+        let flow = &survey.flows[number];
+        Question {
+            unit: &survey.program.units[number],
+            number,
+            links: survey.links,
+            flow,
+            at,
+            under: &flow.events[at].under,
+        }
+    }
+
     fn setters(&self, name: &str) -> Vec<(&Event<'a>, Span)> {
         self.flow
             .about(name, 0..self.at)
