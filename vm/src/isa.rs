@@ -588,16 +588,13 @@ macro_rules! builtins {
         pub enum Builtin { $($variant = $byte),* }
 
         /// The list of functions and methods.
-        pub static BUILTINS: &[BuiltinInfo] = &[$(BuiltinInfo {
-            builtin: Builtin::$variant, name: $name, style: Style::$style,
-            least: $least, most: $most, sentence: $sentence,
-        }),*];
+        pub static BUILTINS: &[BuiltinInfo] = &[$(*Builtin::$variant.info()),*];
 
         impl Builtin {
             pub fn from_byte(byte: u8) -> Option<Builtin> {
                 match byte { $($byte => Some(Builtin::$variant),)* _ => None }
             }
-            pub fn info(self) -> &'static BuiltinInfo {
+            pub const fn info(self) -> &'static BuiltinInfo {
                 match self {
                     $(Builtin::$variant => &BuiltinInfo {
                         builtin: Builtin::$variant, name: $name, style: Style::$style,
@@ -617,7 +614,7 @@ pub enum Style {
 }
 
 /// One line of the list of builtins. `least` and `most` count arguments with the receiver.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct BuiltinInfo {
     pub builtin: Builtin,
     pub name: &'static str,
