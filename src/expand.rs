@@ -185,6 +185,6 @@ fn quote(word: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./:=@%+,".contains(&byte);
     match !word.is_empty() && word.bytes().all(plain) {
         true => word.to_string(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
+        false => rrc_vm::shell::quote(word),
     }
 }

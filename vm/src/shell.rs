@@ -10,21 +10,13 @@ use std::rc::Rc;
 /// Splits at blanks and quotes each word; nothing for no words. Blanks are the ASCII ones, as
 /// for the shell, and a carriage return, which is never meant to be the end of a word.
 pub fn quote_words(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    for word in text.split_ascii_whitespace() {
-        if !out.is_empty() {
-            out.push(' ');
-        }
-        out.push('\'');
-        for (at, part) in word.split('\'').enumerate() {
-            if at > 0 {
-                out.push_str("'\\''");
-            }
-            out.push_str(part);
-        }
-        out.push('\'');
-    }
-    out
+    let words: Vec<String> = text.split_ascii_whitespace().map(quote).collect();
+    words.join(" ")
+}
+
+/// A text as one word that the shell takes as it is.
+pub fn quote(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
 }
 
 /// A heredoc delimiter that ends the document in none of the values: the base, or the base and

@@ -1,8 +1,8 @@
 //! Which dialect a recipe is written in.
 //!
 //! First that applies: what the caller pins, a comment in the file, the configuration, evidence in
-//! the file, the default. How a condition is written outweighs all other evidence. Evidence for both without a
-//! pin is a finding that shows one place of each.
+//! the file, the default. How a condition is written outweighs all other evidence. Evidence for both
+//! without a pin is a finding that shows one place of each.
 
 use super::{ALL, Dialect, amplifier::AMPLIFIER, amplihack::AMPLIHACK, find};
 use crate::codes;

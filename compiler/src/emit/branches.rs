@@ -92,11 +92,7 @@ impl Emitter<'_> {
             self.nothing(&mut w, PIPE);
             w.push(Instr::Jump { to: w.to(done) });
         }
-        for (label, reach) in [
-            (out.plain, Scope::Continue),
-            (out.branch, Scope::Branch),
-            (out.root, Scope::Root),
-        ] {
+        for (label, reach) in out.ways() {
             if !w.is_used(label) {
                 continue;
             }

@@ -26,6 +26,15 @@ pub(super) struct Out {
 }
 
 impl Out {
+    /// Where a failure goes, by how far it reaches.
+    pub fn ways(self) -> [(Label, Scope); 3] {
+        [
+            (self.plain, Scope::Continue),
+            (self.branch, Scope::Branch),
+            (self.root, Scope::Root),
+        ]
+    }
+
     pub(super) fn new(w: &mut Writer) -> Out {
         Out {
             plain: w.label(),
@@ -494,11 +503,7 @@ impl Emitter<'_> {
         self.stage(w, stage, pipe, inner);
         let done = w.label();
         w.push(Instr::Jump { to: w.to(done) });
-        for (label, reach) in [
-            (inner.plain, Scope::Continue),
-            (inner.branch, Scope::Branch),
-            (inner.root, Scope::Root),
-        ] {
+        for (label, reach) in inner.ways() {
             if !w.is_used(label) {
                 continue;
             }

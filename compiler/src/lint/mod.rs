@@ -1,9 +1,10 @@
 //! Small questions about a program, one file each.
 //!
-//! A rule looks at the program alone, and at what a [`Survey`] has found in it once for all rules, so it works for every dialect. Rules find mistakes, not
-//! taste, and a guess is never an error. To add one: a code, a file here with
-//! `pub fn check(survey: &Survey<'_>, report: &mut Report)`, a line in [`LINTS`], and a page. A rule
-//! about values has a line in [`VALUES`] instead, and is shown one place after the other.
+//! A rule looks at the program alone, and at what a [`Survey`] has found in it once for all rules,
+//! so it works for every dialect. Rules find mistakes, not taste, and a guess is never an error. To
+//! add one: a code, a file here with `pub fn check(survey: &Survey<'_>, report: &mut Report)`, a line
+//! in [`LINTS`], and a page. A rule about values has a line in [`VALUES`] instead, and is shown one
+//! place after the other.
 
 mod constant_condition;
 mod environment;
