@@ -343,6 +343,8 @@ impl<'a> Body<'a> {
         }
         match info.flow {
             Flow::End | Flow::Jump if !self.random.once_in(6) => true,
+            // Much of the list branches; code that did so as often would seldom get far.
+            Flow::Branch(_) if self.random.once_in(2) => true,
             Flow::End if info.pops.contains(&Slot::OwnResults) => self.finish(),
             _ => self.emit(info),
         }

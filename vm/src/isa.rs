@@ -467,22 +467,22 @@ instructions! {
     0x37 "branch_report" BranchReport() [List] => [Map] (next) 8 "put what branches came to together: a text with a header for each, and what is known of all";
 
     // Comparison: numbers first, then text.
-    0x40 "eq_numbers_first" EqNumbersFirst() [Any Any] => [Any] (next) 2 "equal as numbers if both are or look like numbers, else as text";
-    0x41 "ne_numbers_first" NeNumbersFirst() [Any Any] => [Any] (next) 2 "not eq_numbers_first";
-    0x42 "lt_numbers_first" LtNumbersFirst() [Any Any] => [Any] (next) 2 "less as numbers if both are or look like numbers, else as text";
-    0x43 "le_numbers_first" LeNumbersFirst() [Any Any] => [Any] (next) 2 "less or equal, likewise";
-    0x44 "gt_numbers_first" GtNumbersFirst() [Any Any] => [Any] (next) 2 "greater, likewise";
-    0x45 "ge_numbers_first" GeNumbersFirst() [Any Any] => [Any] (next) 2 "greater or equal, likewise";
-    0x46 "in_numbers_first" InNumbersFirst() [Any Any] => [Any] (next) 2 "the first is an item of the second, a part of its text, or one of its keys; items by eq_numbers_first";
+    0x40 "eq_numbers_first" EqNumbersFirst(to: Label) [Any Any] => [Bool] (branch Any) 2 "equal as numbers if both are or look like numbers, else as text";
+    0x41 "ne_numbers_first" NeNumbersFirst(to: Label) [Any Any] => [Bool] (branch Any) 2 "not eq_numbers_first";
+    0x42 "lt_numbers_first" LtNumbersFirst(to: Label) [Any Any] => [Bool] (branch Any) 2 "less as numbers if both are or look like numbers, else as text";
+    0x43 "le_numbers_first" LeNumbersFirst(to: Label) [Any Any] => [Bool] (branch Any) 2 "less or equal, likewise";
+    0x44 "gt_numbers_first" GtNumbersFirst(to: Label) [Any Any] => [Bool] (branch Any) 2 "greater, likewise";
+    0x45 "ge_numbers_first" GeNumbersFirst(to: Label) [Any Any] => [Bool] (branch Any) 2 "greater or equal, likewise";
+    0x46 "in_numbers_first" InNumbersFirst(to: Label) [Any Any] => [Bool] (branch Any) 2 "the first is an item of the second, a part of its text, or one of its keys; items by eq_numbers_first";
 
     // Comparison: by type.
-    0x48 "eq_by_type" EqByType() [Any Any] => [Any] (next) 2 "equal within one type; a number equals text that parses to it, a boolean the text of it, null only null";
-    0x49 "ne_by_type" NeByType() [Any Any] => [Any] (next) 2 "not eq_by_type";
-    0x4a "lt_by_type" LtByType() [Any Any] => [Any] (next) 2 "less where the two can be ordered, else false";
-    0x4b "le_by_type" LeByType() [Any Any] => [Any] (next) 2 "less or equal, likewise";
-    0x4c "gt_by_type" GtByType() [Any Any] => [Any] (next) 2 "greater, likewise";
-    0x4d "ge_by_type" GeByType() [Any Any] => [Any] (next) 2 "greater or equal, likewise";
-    0x4e "in_by_type" InByType() [Any Any] => [Any] (next) 2 "the first is an item of the second, a part of its text, or one of its keys; items by eq_by_type";
+    0x48 "eq_by_type" EqByType(to: Label) [Any Any] => [Bool] (branch Any) 2 "equal within one type; a number equals text that parses to it, a boolean the text of it, null only null";
+    0x49 "ne_by_type" NeByType(to: Label) [Any Any] => [Bool] (branch Any) 2 "not eq_by_type";
+    0x4a "lt_by_type" LtByType(to: Label) [Any Any] => [Bool] (branch Any) 2 "less where the two can be ordered, else false";
+    0x4b "le_by_type" LeByType(to: Label) [Any Any] => [Bool] (branch Any) 2 "less or equal, likewise";
+    0x4c "gt_by_type" GtByType(to: Label) [Any Any] => [Bool] (branch Any) 2 "greater, likewise";
+    0x4d "ge_by_type" GeByType(to: Label) [Any Any] => [Bool] (branch Any) 2 "greater or equal, likewise";
+    0x4e "in_by_type" InByType(to: Label) [Any Any] => [Bool] (branch Any) 2 "the first is an item of the second, a part of its text, or one of its keys; items by eq_by_type";
 
     // Truth, and what follows from it.
     0x50 "truth_words" TruthWords(to: Label) [Any] => [Bool] (branch Any) 1 "go to the label with a failure; else false for null, a zero number, an empty list or map, and the texts `false False 0 none None` and the empty one";

@@ -299,8 +299,7 @@ impl Emitter<'_> {
             text: self.tables.text(RECOVERED),
         });
         w.push(Instr::Load { local: answer });
-        w.push(Instr::InByType {});
-        w.push(Instr::TruthEmptiness { to: w.to(give_up) });
+        w.push(Instr::InByType { to: w.to(give_up) });
         w.push(Instr::JumpIf {
             to: w.to(recovered),
         });

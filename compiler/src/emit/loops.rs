@@ -2,7 +2,7 @@
 
 use super::Emitter;
 use super::builder::{Label, Writer};
-use super::expr::{self, DEPTH, SCOPE, truth_of};
+use super::expr::{self, DEPTH, SCOPE};
 use super::step::{Exits, Opening, Taken};
 use crate::ir::{Bind, Each, Guard, Step, While};
 use crate::schedule::bound;
@@ -315,9 +315,8 @@ impl Emitter<'_> {
         w.push(Instr::Store { local: at });
         let (again, wrong, ended, done) = (w.label(), w.label(), w.label(), w.label());
         w.bind(again);
-        expr::expr(w, &mut self.tables, &body.condition.expr);
-        w.push(truth_of(body.condition.truth, w.to(wrong)));
-        w.push(Instr::JumpUnless { to: w.to(done) });
+        let when = (body.condition.truth, false);
+        expr::branch(w, &mut self.tables, &body.condition.expr, when, done, wrong);
         let allowed = w.label();
         w.push(Instr::Load { local: at });
         self.int(w, u64::from(body.limit));
@@ -483,9 +482,8 @@ impl Emitter<'_> {
 
     fn until(&mut self, w: &mut Writer, until: Option<&Guard>, wrong: Label, done: Label) {
         if let Some(until) = until {
-            expr::expr(w, &mut self.tables, &until.expr);
-            w.push(truth_of(until.truth, w.to(wrong)));
-            w.push(Instr::JumpIf { to: w.to(done) });
+            let when = (until.truth, true);
+            expr::branch(w, &mut self.tables, &until.expr, when, done, wrong);
         }
     }
 

@@ -91,24 +91,49 @@ impl Machine {
                 });
             }};
         }
+        // A truth value, or to the label with what failed.
+        macro_rules! test {
+            ($to:ident, |$a:ident, $b:ident| $body:expr) => {{
+                let $b = pop!();
+                let $a = pop!();
+                if $a.failed() {
+                    push!($a);
+                    at = $to;
+                } else if $b.failed() {
+                    push!($b);
+                    at = $to;
+                } else {
+                    $body
+                }
+            }};
+        }
         macro_rules! compare {
-            (|$a:ident, $b:ident| $body:expr) => {
-                binary!(|$a, $b| {
+            ($to:ident, |$a:ident, $b:ident| $body:expr) => {
+                test!($to, |$a, $b| {
                     self.read(&$a)?;
                     self.read(&$b)?;
-                    Value::Bool($body)
+                    push!(Value::Bool($body));
                 })
             };
         }
+        macro_rules! order {
+            ($to:ident, $order:ident, $is:ident) => {
+                compare!($to, |a, b| holds(policy::$order(&a, &b), Ordering::$is))
+            };
+        }
         macro_rules! contains {
-            ($contains:path) => {
-                binary!(|a, b| {
+            ($to:ident, $contains:path) => {
+                test!($to, |a, b| {
                     let one = self.read(&a)?;
                     self.read(&b)?;
                     if let Value::List(items) = &b {
                         self.charge((items.len() as u64).saturating_mul(1 + (one >> 6)))?;
                     }
-                    or_failure($contains(&a, &b).map(Value::Bool), frame.at)
+                    let found = or_failure($contains(&a, &b).map(Value::Bool), frame.at);
+                    if found.failed() {
+                        at = $to;
+                    }
+                    push!(found);
                 })
             };
         }
@@ -353,36 +378,24 @@ impl Machine {
                     push!(flow::report(&branches));
                 }
 
-                Instr::EqNumbersFirst {} => compare!(|a, b| policy::eq_numbers_first(&a, &b)),
-                Instr::NeNumbersFirst {} => compare!(|a, b| !policy::eq_numbers_first(&a, &b)),
-                Instr::LtNumbersFirst {} => {
-                    compare!(|a, b| holds(policy::order_numbers_first(&a, &b), Ordering::is_lt))
+                Instr::EqNumbersFirst { to } => {
+                    compare!(to, |a, b| policy::eq_numbers_first(&a, &b))
                 }
-                Instr::LeNumbersFirst {} => {
-                    compare!(|a, b| holds(policy::order_numbers_first(&a, &b), Ordering::is_le))
+                Instr::NeNumbersFirst { to } => {
+                    compare!(to, |a, b| !policy::eq_numbers_first(&a, &b))
                 }
-                Instr::GtNumbersFirst {} => {
-                    compare!(|a, b| holds(policy::order_numbers_first(&a, &b), Ordering::is_gt))
-                }
-                Instr::GeNumbersFirst {} => {
-                    compare!(|a, b| holds(policy::order_numbers_first(&a, &b), Ordering::is_ge))
-                }
-                Instr::InNumbersFirst {} => contains!(policy::in_numbers_first),
-                Instr::EqByType {} => compare!(|a, b| policy::eq_by_type(&a, &b)),
-                Instr::NeByType {} => compare!(|a, b| !policy::eq_by_type(&a, &b)),
-                Instr::LtByType {} => {
-                    compare!(|a, b| holds(policy::order_by_type(&a, &b), Ordering::is_lt))
-                }
-                Instr::LeByType {} => {
-                    compare!(|a, b| holds(policy::order_by_type(&a, &b), Ordering::is_le))
-                }
-                Instr::GtByType {} => {
-                    compare!(|a, b| holds(policy::order_by_type(&a, &b), Ordering::is_gt))
-                }
-                Instr::GeByType {} => {
-                    compare!(|a, b| holds(policy::order_by_type(&a, &b), Ordering::is_ge))
-                }
-                Instr::InByType {} => contains!(policy::in_by_type),
+                Instr::LtNumbersFirst { to } => order!(to, order_numbers_first, is_lt),
+                Instr::LeNumbersFirst { to } => order!(to, order_numbers_first, is_le),
+                Instr::GtNumbersFirst { to } => order!(to, order_numbers_first, is_gt),
+                Instr::GeNumbersFirst { to } => order!(to, order_numbers_first, is_ge),
+                Instr::InNumbersFirst { to } => contains!(to, policy::in_numbers_first),
+                Instr::EqByType { to } => compare!(to, |a, b| policy::eq_by_type(&a, &b)),
+                Instr::NeByType { to } => compare!(to, |a, b| !policy::eq_by_type(&a, &b)),
+                Instr::LtByType { to } => order!(to, order_by_type, is_lt),
+                Instr::LeByType { to } => order!(to, order_by_type, is_le),
+                Instr::GtByType { to } => order!(to, order_by_type, is_gt),
+                Instr::GeByType { to } => order!(to, order_by_type, is_ge),
+                Instr::InByType { to } => contains!(to, policy::in_by_type),
 
                 Instr::TruthWords { to } => truth!(to, |value| policy::truth_words(&value)),
                 Instr::TruthEmptiness { to } => {
