@@ -35,7 +35,7 @@ pub fn refusal(verified: &Rc<Verified>, variables: &Map) -> Option<Refusal> {
     if !plan
         .code
         .iter()
-        .any(|instr| matches!(instr, Instr::Refuse {}))
+        .any(|word| matches!(word.instr(), Instr::Refuse {}))
     {
         return None;
     }

@@ -10,7 +10,10 @@ pub const SCOPE: u8 = 0;
 pub const DEPTH: u8 = 1;
 
 pub fn expr(writer: &mut Writer, tables: &mut Tables, expr: &Expr) {
-    writer.at(expr.span);
+    // Nothing is ever said about a literal.
+    if !matches!(expr.kind, ExprKind::Literal(_)) {
+        writer.at(expr.span);
+    }
     match &expr.kind {
         ExprKind::Literal(literal) => push_literal(writer, tables, literal),
         ExprKind::Var { name, missing } => {
@@ -86,17 +89,8 @@ pub fn expr(writer: &mut Writer, tables: &mut Tables, expr: &Expr) {
 /// Whether an expression is true, as a boolean on the stack; to `failed` with a failure.
 pub fn test(writer: &mut Writer, tables: &mut Tables, expr: &Expr, truth: Truth, failed: Label) {
     match &expr.kind {
-        ExprKind::Compare {
-            op,
-            equality,
-            left,
-            right,
-        } => {
-            self::expr(writer, tables, left);
-            self::expr(writer, tables, right);
-            writer.at(expr.span);
-            writer.push(comparison(*op, *equality, writer.to(failed)));
-            if *op == Compare::NotIn {
+        ExprKind::Compare { .. } => {
+            if !compare(writer, tables, expr, failed) {
                 writer.push(Instr::Not {});
             }
         }
@@ -169,7 +163,13 @@ pub fn branch(
             writer.bind(end);
         }
         _ => {
-            test(writer, tables, expr, truth, failed);
+            let wanted = match &expr.kind {
+                ExprKind::Compare { .. } => wanted == compare(writer, tables, expr, failed),
+                _ => {
+                    test(writer, tables, expr, truth, failed);
+                    wanted
+                }
+            };
             let to = writer.to(to);
             writer.push(match wanted {
                 true => Instr::JumpIf { to },
@@ -177,6 +177,25 @@ pub fn branch(
             });
         }
     }
+}
+
+/// The boolean of a comparison, or its opposite, on the stack; to `failed` with a failure. Which of
+/// the two it is: there is no instruction for `not in`.
+fn compare(writer: &mut Writer, tables: &mut Tables, expr: &Expr, failed: Label) -> bool {
+    let ExprKind::Compare {
+        op,
+        equality,
+        left,
+        right,
+    } = &expr.kind
+    else {
+        return true;
+    };
+    self::expr(writer, tables, left);
+    self::expr(writer, tables, right);
+    writer.at(expr.span);
+    writer.push(comparison(*op, *equality, writer.to(failed)));
+    *op != Compare::NotIn
 }
 
 /// `a and b and c`, or the same with `or`.

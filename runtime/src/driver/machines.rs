@@ -240,6 +240,6 @@ pub(super) fn worth(finished: Finished, passed: &FxHashSet<Rc<str>>) -> Value {
         .collect();
     let mut reply = Map::default();
     reply.insert(Rc::from("stdout"), Value::map(own));
-    reply.insert(Rc::from("variables"), Value::map(finished.variables));
+    reply.insert(Rc::from("variables"), Value::Map(finished.variables));
     Value::map(reply)
 }

@@ -180,21 +180,21 @@ impl Machine {
         }
 
         loop {
-            let Some(&instr) = plan.code.get(at as usize) else {
+            let Some(&word) = plan.code.get(at as usize) else {
                 debug_assert!(false, "verified code does not run out");
                 return Err(FaultKind::Deadlock);
             };
             frame.at = at;
             #[cfg(debug_assertions)]
             {
-                self.executed[instr.info().byte as usize] = true;
+                self.executed[word.byte() as usize] = true;
             }
-            self.charge(instr.fuel().into())?;
+            self.charge(word.fuel().into())?;
             if self.census_is_due() {
                 self.census(task)?;
             }
             at += 1;
-            match instr {
+            match word.instr() {
                 Instr::Null {} => push!(Value::Null),
                 Instr::True {} => push!(Value::Bool(true)),
                 Instr::False {} => push!(Value::Bool(false)),
@@ -214,21 +214,20 @@ impl Machine {
                 }
 
                 Instr::VarOrNull { scope, name } => {
-                    let found = text::field(&local!(scope), name_of(plan, name)).cloned();
+                    let found = self.find(plan, &local!(scope), name)?.cloned();
                     push!(found.unwrap_or(Value::Null));
                 }
                 Instr::VarOrFail { scope, name } => {
-                    let name = name_of(plan, name);
-                    match text::field(&local!(scope), name).cloned() {
+                    match self.find(plan, &local!(scope), name)?.cloned() {
                         Some(found) => push!(found),
-                        None => push!(fail!(Undefined, "`{name}` is not set")),
+                        None => push!(fail!(Undefined, "`{}` is not set", name_of(plan, name))),
                     }
                 }
                 Instr::HasVar { scope, name } => {
-                    let found = text::field(&local!(scope), name_of(plan, name)).is_some();
+                    let found = self.find(plan, &local!(scope), name)?.is_some();
                     push!(Value::Bool(found));
                 }
-                Instr::SetVar { scope, name } | Instr::KeepVar { scope, name } => {
+                instr @ (Instr::SetVar { scope, name } | Instr::KeepVar { scope, name }) => {
                     let value = pop!();
                     if let Instr::KeepVar { .. } = instr {
                         push!(value.clone());
@@ -246,15 +245,15 @@ impl Machine {
                 }
 
                 Instr::FieldOrNull { name } => unary!(|a| {
-                    let found = text::field(&a, name_of(plan, name)).cloned();
+                    let found = self.find(plan, &a, name)?.cloned();
                     found.unwrap_or(Value::Null)
                 }),
                 Instr::FieldOrFail { name } => unary!(|a| {
-                    let name = name_of(plan, name);
-                    match text::field(&a, name).cloned() {
+                    match self.find(plan, &a, name)?.cloned() {
                         Some(found) => found,
                         None => {
-                            fail!(Undefined, "{} has no field `{name}`", text::kind_word(&a))
+                            let (kind, name) = (text::kind_word(&a), name_of(plan, name));
+                            fail!(Undefined, "{kind} has no field `{name}`")
                         }
                     }
                 }),
@@ -586,17 +585,13 @@ impl Machine {
                     push!(Value::Tasks(set));
                 }
                 Instr::Fork { function } => {
-                    let (params, ..) = shape(plan, function);
-                    let params = task.stack.len().saturating_sub(params);
-                    let params = task.stack.split_off(params);
-                    self.fork(task, function, params, frame.at)?;
+                    self.fork(task, function, frame.at)?;
                 }
                 Instr::ForkWithin { function } => {
                     let (params, ..) = shape(plan, function);
-                    let params = task.stack.len().saturating_sub(params);
-                    let params = task.stack.split_off(params);
-                    let ms = small(&pop!()).max(0) as u64;
-                    let child = self.fork(task, function, params, frame.at)?;
+                    let below = task.stack.len().saturating_sub(params + 1);
+                    let ms = small(&task.stack.remove(below)).max(0) as u64;
+                    let child = self.fork(task, function, frame.at)?;
                     let ticket = self.ticket(Waiter::Deadline { task: child });
                     if let Some(Some(child)) = self.tasks.get_mut(child as usize) {
                         child.deadline = Some(ticket.0);

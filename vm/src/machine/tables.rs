@@ -25,6 +25,45 @@ impl Machine {
         Ok(text)
     }
 
+    /// The field of this name, if the value is a map that has it.
+    #[inline]
+    pub(super) fn find<'v>(
+        &mut self,
+        plan: &Plan,
+        value: &'v Value,
+        name: u32,
+    ) -> Result<Option<&'v Value>, FaultKind> {
+        let Value::Map(fields) = value else {
+            return Ok(None);
+        };
+        if let (Some(Some(text)), Some(&place)) = (
+            self.texts.get(name as usize),
+            self.places.get(name as usize),
+        ) && let Some((found, field)) = fields.get_index(place as usize)
+            && found == text
+        {
+            return Ok(Some(field));
+        }
+        self.search(plan, fields, name)
+    }
+
+    #[inline(never)]
+    fn search<'v>(
+        &mut self,
+        plan: &Plan,
+        fields: &'v Map,
+        name: u32,
+    ) -> Result<Option<&'v Value>, FaultKind> {
+        let text = self.text(plan, name)?;
+        let Some((place, _, field)) = fields.get_full(&text) else {
+            return Ok(None);
+        };
+        if let Some(guess) = self.places.get_mut(name as usize) {
+            *guess = place as u32;
+        }
+        Ok(Some(field))
+    }
+
     #[inline]
     pub(super) fn constant(&mut self, plan: &Plan, id: u32) -> Result<Value, FaultKind> {
         match self.constants.get(id as usize) {

@@ -31,22 +31,24 @@ impl Machine {
         })
     }
 
+    /// Start a task; the set it belongs to stands below its parameters, which are taken.
     pub(super) fn fork(
         &mut self,
-        task: &Task,
+        task: &mut Task,
         function: u32,
-        params: Vec<Value>,
         at: u32,
     ) -> Result<u32, FaultKind> {
         if self.alive() >= MAX_TASKS {
             return Err(FaultKind::TooManyTasks);
         }
-        let (_, _, locals) = shape(self.plan(), function);
+        let (params, _, locals) = shape(self.plan(), function);
         let room = locals + self.plan.height(function);
         self.produce((size_of::<Task>() + 64 + room * size_of::<Value>()) as u64)?;
-        let set = set_at(task, 0);
+        let set = set_at(task, params);
         let number = self.set(set).map_or(0, |set| set.members.len() as u32);
-        let child = self.start(function, params, Some((set, number)), task.innermost(), at);
+        let (above, first) = (task.innermost(), task.stack.len().saturating_sub(params));
+        let params = task.stack.drain(first..);
+        let child = self.start(function, params, Some((set, number)), above, at);
         if let Some(set) = self.set(set) {
             set.members.push(Member::Runs(child));
             set.running += 1;
