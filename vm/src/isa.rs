@@ -10,11 +10,11 @@
 //! failure is stored or passed on unseen. `Step` and `Tasks` are linear: nothing copies or drops
 //! them, so every started step ends and every set of tasks is joined, on every path.
 
+mod named;
 mod word;
-mod words;
 
+pub use named::{BUILTINS, Builtin, BuiltinInfo, Status, Style};
 pub use word::Word;
-pub use words::{BUILTINS, Builtin, BuiltinInfo, Status, Style};
 
 /// What the verifier knows of a stack slot or a local.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
