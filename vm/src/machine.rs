@@ -148,6 +148,8 @@ pub struct Machine {
     // Texts and constants as values, made when they are first used.
     texts: Vec<Option<Rc<str>>>,
     constants: Vec<Option<Value>>,
+    /// The fixed arguments of calls, likewise.
+    fixed: Vec<Option<Rc<[Value]>>>,
     /// Where in a map each text was last found as a name: a guess for the next time.
     places: Vec<u32>,
     /// The variables of the last run, if others hold them too: they were weighed.
@@ -190,6 +192,7 @@ impl Machine {
             places: vec![0; plan.plan().texts.len()],
             weighed: None,
             constants: vec![None; plan.plan().constants.len()],
+            fixed: vec![None; plan.plan().calls.len()],
             plan,
             limits,
             fuel: 0,

@@ -5,7 +5,6 @@ use super::{Call, Exit, Machine, Note, Waiter};
 use crate::fault::FaultKind;
 use crate::plan::Plan;
 use crate::task::{MAX_TASKS, Member, Open, RecordId, Task, TaskSet, Waits};
-use crate::text;
 use crate::value::Value;
 
 /// What waiting for a task of a set came to.
@@ -110,21 +109,20 @@ impl Machine {
     ) -> Result<Call, FaultKind> {
         let mut args = Vec::new();
         if let Some(entry) = plan.calls.get(host as usize) {
-            let fixed = self.constant(plan, entry.fixed)?;
+            let fixed = self.fixed(plan, host)?;
             let open = entry.open.count_ones() as usize;
             let open = task.stack.len().saturating_sub(open);
             for value in &task.stack[open..] {
                 self.read(value)?;
             }
             let mut given = task.stack.drain(open..);
-            let params = entry.kind.params().iter().enumerate();
-            args.extend(params.map(|(number, &name)| {
-                let value = if entry.open >> number & 1 == 1 {
-                    given.next()
-                } else {
-                    text::field(&fixed, name).cloned()
+            let params = entry.kind.params().iter().zip(fixed.iter()).enumerate();
+            args.extend(params.map(|(number, (&name, fixed))| {
+                let given = match entry.open >> number & 1 {
+                    1 => given.next(),
+                    _ => None,
                 };
-                (name, value.unwrap_or(Value::Null))
+                (name, given.unwrap_or_else(|| fixed.clone()))
             }));
         }
         let ticket = self.ticket(Waiter::Call { task: id });
