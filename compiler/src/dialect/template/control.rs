@@ -140,6 +140,7 @@ impl<'a> Lower<'_, 'a> {
         repeated: bool,
     ) -> Option<Term> {
         let hole = self.placeholder(inner, at, env)?;
+        self.inline_default(&hole, inner, env, at);
         let name = match &hole {
             Hole::Name { name, .. }
             | Hole::OrText { name, .. }

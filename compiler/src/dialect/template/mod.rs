@@ -6,6 +6,8 @@
 mod args;
 mod command;
 mod control;
+mod defaults;
+mod habits;
 mod holes;
 mod names;
 mod node;
@@ -22,6 +24,7 @@ use crate::ir::{
     RunLimits, Step, Store, Unit,
 };
 use crate::source::{SourceId, Span};
+use defaults::Notes;
 use indexmap::IndexMap;
 use names::{Env, HOST_NAMES, REPEAT_NAMES};
 use node::Place;
@@ -83,10 +86,11 @@ pub const REPEAT_HELP: [(&str, &str); 4] = [
 /// Whether a document is a template: an object with `template`, or what may stand there alone.
 pub fn is_template(root: Node<'_>) -> bool {
     let one_of = |names: &[&str]| names.iter().any(|name| root.get(name).is_some());
+    let misspelt = || node::misspelt_template(root).is_some();
     match root.kind {
         Kind::Map(_) => {
             let recipe = one_of(&["atip", "steps", "stages", "context", "extends"]);
-            !recipe && (one_of(&node::FIELDS) || one_of(&["pipe", "command"]))
+            !recipe && (one_of(&node::FIELDS) || one_of(&["pipe", "command"]) || misspelt())
         }
         Kind::List(_) => true,
         Kind::Scalar(_) => is_text(root, Schema::Json),
@@ -101,9 +105,16 @@ pub fn knows_field(name: &str) -> bool {
 
 /// The unit of a template; none if it cannot mean anything, which has been said, or if it is made
 /// of recipes that only another host knows.
-pub fn lower(root: Node<'_>, source: SourceId, name: &str, report: &mut Report) -> Option<Unit> {
+pub fn lower<'a>(
+    root: Node<'a>,
+    source: SourceId,
+    text: &'a str,
+    name: &str,
+    report: &mut Report,
+) -> Option<Unit> {
     let mut lower = Lower::new(source, Schema::Json, report);
-    let flow = lower.flow(root)?;
+    lower.raw = Some(text);
+    let flow = lower.flow(root, &Env::default())?;
     let span = Span::top(source);
     let step = Step {
         id: NAME.to_string(),
@@ -150,7 +161,12 @@ pub fn lower_step(
     report: &mut Report,
 ) -> Option<Flow> {
     let mut lower = Lower::new(source, schema, report);
-    let flow = lower.flow(node)?;
+    // The step has a deadline of its own, or none because its recipe says so.
+    let env = Env {
+        timed: true,
+        ..Env::default()
+    };
+    let flow = lower.flow(node, &env)?;
     Some(Flow {
         reserved: Vec::new(),
         ..flow
@@ -177,7 +193,12 @@ pub struct Lower<'r, 'a> {
     foreign: bool,
     /// Whether the file has fields of the recipe layer.
     layered: bool,
-    marker: std::marker::PhantomData<&'a ()>,
+    /// Whether there are commands that nobody looked at, because they stand where none can.
+    unread: bool,
+    /// The text of the file, if it is JSON.
+    raw: Option<&'a str>,
+    /// What placeholders say about defaults.
+    notes: Notes<'a>,
 }
 
 /// A type, and the words it was written with.
@@ -202,17 +223,19 @@ impl<'r, 'a> Lower<'r, 'a> {
             repeats: false,
             foreign: false,
             layered: false,
-            marker: std::marker::PhantomData,
+            unread: false,
+            raw: None,
+            notes: Notes::default(),
         }
     }
 
-    fn flow(&mut self, root: Node<'a>) -> Option<Flow> {
+    fn flow(&mut self, root: Node<'a>, env: &Env<'a>) -> Option<Flow> {
         self.layered = node::has_recipe_fields(root);
         let errors = self.errors();
-        let env = Env::default();
-        let stage = self.node(root, &env, &Place::root());
+        let stage = self.node(root, env, &Place::root());
         let output = root.get("output").map(|output| self.output(root, output));
         self.unused(root);
+        self.hidden_zeros();
         if self.foreign || self.errors() > errors {
             return None;
         }

@@ -75,6 +75,10 @@ pub struct Env<'a> {
     pub args: Option<Rc<Vec<Arg<'a>>>>,
     /// How many `repeat` stand around this place.
     pub repeats: u32,
+    /// Whether something ends what runs here when it takes too long.
+    pub timed: bool,
+    /// Whether this place is one of several branches, or runs between tries.
+    pub apart: bool,
 }
 
 /// The variables of the innermost of so many repeats.
