@@ -234,7 +234,7 @@ pub fn summary(plan: &Plan, outcome: &Outcome, out: &mut dyn Write) -> io::Resul
         writeln!(
             out,
             "{}: {}",
-            record.id,
+            record.path,
             error.lines().next().unwrap_or_default()
         )?;
         for (stream, text) in [

@@ -113,6 +113,7 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
     if !values::put_over(&mut variables, args.vars.as_deref(), &args.set, streams)? {
         return Ok(USAGE);
     }
+    piped::say_unread(verified.plan(), &given, &args.set, global, streams)?;
     if let Some(refusal) = piped::refusal(verified, &variables) {
         loaded.show_refusal(&refusal, file, global, streams)?;
         return Ok(USAGE);

@@ -293,8 +293,10 @@ impl Loader<'_> {
         };
         if let Action::Flow(read) = *action {
             let mut read = *read;
-            read.reads.iter_mut().for_each(|expr| expr.span = span);
+            let names = read.reads.iter_mut().chain(&mut read.asks);
+            names.for_each(|expr| expr.span = span);
             read.reserved.clear();
+            read.around = std::mem::take(&mut flow.around);
             *flow = read;
         }
     }
@@ -367,7 +369,7 @@ fn settled(unit: &Unit, steps: &[Step]) -> FxHashMap<String, String> {
     }
     for step in steps {
         let program = Program::default();
-        for name in crate::schedule::bound(&program, step) {
+        for name in crate::schedule::set_by(&program, step).names {
             settled.remove(&name);
         }
         // The variable of a loop hides another of its name.

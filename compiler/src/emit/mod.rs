@@ -15,6 +15,7 @@ mod rehearse;
 mod step;
 mod terms;
 
+use crate::ir::flow::Around;
 use crate::ir::{Expr, Node, Program, Step, Unit};
 use crate::source::Sources;
 use builder::{Code, Tables, Writer};
@@ -42,6 +43,8 @@ struct Emitter<'a> {
     current: usize,
     /// What only the runner can give, as far as any unit reads it.
     given: Vec<&'static str>,
+    /// What surrounds the commands of the flow that is being written.
+    around: Around,
 }
 
 /// What a plan says about the files it was made from.
@@ -156,6 +159,7 @@ impl<'a> Emitter<'a> {
             hooks: vec![[None; 3]; program.units.len()],
             current: 0,
             given,
+            around: Around::default(),
         }
     }
 

@@ -276,7 +276,7 @@ impl<'a> Lower<'_, 'a> {
             let name = text.text().split([':', '=']).next().unwrap_or_default();
             let at = trimmed(name, 0);
             let name = name.trim();
-            if holes::is_name(name) && !self.used.contains(name) {
+            if holes::is_name(name) && !self.used.contains_key(name) {
                 let message = format!("nothing reads the argument `{name}`");
                 self.add(
                     Diagnostic::new(&codes::UNUSED_ARGUMENT, text.span(at), message)

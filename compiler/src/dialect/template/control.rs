@@ -113,7 +113,7 @@ impl<'a> Lower<'_, 'a> {
             return None;
         }
         self.before_repeat(name, name_span, env, repeated);
-        self.use_name(name);
+        self.use_name(name, name_span);
         if let Some(default) = env.defaults.get(name) {
             self.use_default(default.name_span);
         }
@@ -233,7 +233,7 @@ impl<'a> Lower<'_, 'a> {
             return self.count("repeat", field, env);
         };
         let span = text.span(offset..offset + name.len());
-        self.use_name(name);
+        self.use_name(name, span);
         self.require(env, name, span);
         let kind = env.arg(name).and_then(|arg| arg.kind.clone());
         if let Some(kind) = kind

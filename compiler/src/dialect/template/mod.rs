@@ -18,7 +18,7 @@ mod words;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Report, nearest};
 use crate::doc::{Kind, Node, Plain, Schema, Text, resolve};
-use crate::ir::flow::{Declared, Flow, Scope, Term, TermKind, ValueKind, Work};
+use crate::ir::flow::{Around, Declared, Flow, Scope, Term, TermKind, ValueKind, Work};
 use crate::ir::{
     Action, Attempts, Bind, Exports, Expr, ExprKind, Hooks, Literal, Missing, OnFailure, Read,
     RunLimits, Step, Store, Unit,
@@ -29,7 +29,7 @@ use indexmap::IndexMap;
 use names::{Env, HOST_NAMES, REPEAT_NAMES};
 use node::Place;
 use rrc_vm::plan::StepKind;
-use rustc_hash::{FxBuildHasher, FxHashSet};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 /// The word for templates in reports.
 pub const NAME: &str = "template";
@@ -180,8 +180,9 @@ pub struct Lower<'r, 'a> {
     report: &'r mut Report,
     /// How much has come of filling in defaults.
     terms: usize,
-    /// Names that something reads, and the places of defaults that something reads.
-    used: FxHashSet<String>,
+    /// Names that something reads and where it does so first, and the places of defaults that
+    /// something reads.
+    used: FxHashMap<String, Span>,
     used_defaults: FxHashSet<Span>,
     said: FxHashSet<Span>,
     /// The types of values, and where they are declared.
@@ -215,7 +216,7 @@ impl<'r, 'a> Lower<'r, 'a> {
             schema,
             report,
             terms: 0,
-            used: FxHashSet::default(),
+            used: FxHashMap::default(),
             used_defaults: FxHashSet::default(),
             said: FxHashSet::default(),
             kinds: IndexMap::default(),
@@ -250,15 +251,26 @@ impl<'r, 'a> Lower<'r, 'a> {
             true => reserved_names(),
             false => Vec::new(),
         };
-        let reads = self.wanted.iter().map(|(name, span)| Expr {
-            span: *span,
+        let read = |name: &String, span: Span, missing: Missing| Expr {
+            span,
             kind: ExprKind::Var {
                 name: name.clone(),
-                missing: Missing::Fail,
+                missing,
             },
-        });
+        };
+        let wanted = self.wanted.iter();
+        let reads = wanted.map(|(name, span)| read(name, *span, Missing::Fail));
+        let others = self.used.iter();
+        let mut others: Vec<(&String, &Span)> = others
+            .filter(|(name, _)| !self.wanted.contains_key(*name))
+            .collect();
+        others.sort_unstable();
+        let asks = others.into_iter();
+        let asks = asks.map(|(name, span)| read(name, *span, Missing::Null));
         Some(Flow {
             reads: reads.collect(),
+            asks: asks.collect(),
+            around: Around::default(),
             declared: self.declared(),
             reserved,
             root: stage,
@@ -286,7 +298,7 @@ impl<'r, 'a> Lower<'r, 'a> {
         all.extend(declared);
         let mut plain: Vec<&String> = self
             .used
-            .iter()
+            .keys()
             .filter(|name| !self.kinds.contains_key(*name))
             .collect();
         plain.sort_unstable();
@@ -309,9 +321,9 @@ impl<'r, 'a> Lower<'r, 'a> {
         }
     }
 
-    fn use_name(&mut self, name: &str) {
-        if !self.used.contains(name) {
-            self.used.insert(name.to_string());
+    fn use_name(&mut self, name: &str, span: Span) {
+        if !self.used.contains_key(name) {
+            self.used.insert(name.to_string(), span);
         }
     }
 
@@ -419,7 +431,7 @@ impl<'r, 'a> Lower<'r, 'a> {
         let env = self.root_env(root);
         if holes::is_name(word) {
             let known = env.arg(word).is_some() || env.has_default(word);
-            if !known && !self.used.contains(word) {
+            if !known && !self.used.contains_key(word) {
                 let message = format!("`{word}` is neither `stdout` nor a value of this template");
                 let mut known = env.known_names();
                 known.push("stdout");
@@ -439,7 +451,7 @@ impl<'r, 'a> Lower<'r, 'a> {
                 self.add(finding);
                 return None;
             }
-            self.use_name(word);
+            self.use_name(word, text.inner());
             return Some(env.value(word, text.inner(), self, &mut Vec::new()));
         }
         let has_hole = holes::pieces(word)
