@@ -281,3 +281,17 @@ fn a_value_that_nothing_reads_is_said() {
     let said = folder.rrc(&args).go().exits(2).err_has("`name` is not set");
     said.err_has("did you mean `name`?");
 }
+
+#[test]
+fn recovering_does_not_fail_because_of_what_failed_before() {
+    let folder = template(&json!({
+        "retry": 2,
+        "recover": {"parallel": true, "template": [{"template": [{"when": "nobody", "template": "false"}]}]},
+        "parallel": true,
+        "failure": "root",
+        "template": ["test -e ready", "touch ready"]
+    }));
+    let args = ["run", "t.json", "--output-format", "json"];
+    let all = folder.rrc(&args).go().exits(0).json();
+    assert_eq!(all["ran"].as_array().map(Vec::len), Some(4), "{all}");
+}

@@ -539,8 +539,17 @@ impl Emitter<'_> {
     /// Between two tries. Stack: the open step, before and after.
     fn mend(&mut self, w: &mut Writer, stage: &Stage, failure: u8, mark: u8, give_up: Label) {
         let pipe = w.local();
+        let stdout = self.tables.text("stdout");
+        // Only what was written: how far the failure reaches is nothing of what follows.
         w.push(Instr::Load { local: failure });
         w.push(Instr::FailureMap {});
+        w.push(Instr::Store { local: pipe });
+        w.push(Instr::EmptyMap {});
+        w.push(Instr::VarOrNull {
+            scope: pipe,
+            name: stdout,
+        });
+        w.push(Instr::Put { name: stdout });
         w.push(Instr::Store { local: pipe });
         let inner = Out::new(w);
         self.stage(w, stage, pipe, inner);

@@ -265,7 +265,6 @@ impl<'a> Lower<'_, 'a> {
         if self.foreign || self.layered || self.unread {
             return;
         }
-        self.unused_defaults();
         let Some(Kind::List(items)) = root.get("args").map(|args| args.kind) else {
             return;
         };

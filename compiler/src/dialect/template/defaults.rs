@@ -153,6 +153,10 @@ impl<'a> Lower<'_, 'a> {
 
     /// Entries of `defaults` that nothing reads.
     pub fn unused_defaults(&mut self) {
+        // What another host fills in may read anything.
+        if self.foreign || self.layered {
+            return;
+        }
         for (name, span, whole) in std::mem::take(&mut self.notes.presets) {
             let argument = self.kinds.contains_key(name) && !self.used.contains_key(name);
             if argument || self.used_defaults.contains(&span) {

@@ -113,7 +113,8 @@ pub fn lower<'a>(
     report: &mut Report,
 ) -> Option<Unit> {
     let mut lower = Lower::new(source, Schema::Json, report);
-    lower.raw = Some(text);
+    // What could not be read cannot be rewritten.
+    lower.raw = (lower.errors() == 0).then_some(text);
     let flow = lower.flow(root, &Env::default())?;
     let span = Span::top(source);
     let step = Step {
@@ -237,6 +238,9 @@ impl<'r, 'a> Lower<'r, 'a> {
         let output = root.get("output").map(|output| self.output(root, output));
         self.unused(root);
         self.hidden_zeros();
+        if self.errors() == 0 {
+            self.unused_defaults();
+        }
         if self.foreign || self.errors() > errors {
             return None;
         }
@@ -279,8 +283,11 @@ impl<'r, 'a> Lower<'r, 'a> {
         })
     }
 
+    /// How much is wrong with the file so far.
     fn errors(&self) -> usize {
-        let errors = |finding: &&Diagnostic| finding.severity == codes::Severity::Error;
+        let errors = |finding: &&Diagnostic| {
+            finding.severity == codes::Severity::Error && finding.span.source == self.source
+        };
         self.report.findings.iter().filter(errors).count()
     }
 
