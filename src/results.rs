@@ -266,6 +266,11 @@ fn innermost_failures(records: &Records) -> impl Iterator<Item = &Record> {
     })
 }
 
+/// Whether any step failed, and be it that the run went on.
+pub fn any_failed(outcome: &Outcome) -> bool {
+    innermost_failures(&outcome.records).next().is_some()
+}
+
 /// The run as one object.
 pub fn json(plan: &Plan, outcome: &Outcome, settings: &Settings) -> Json {
     let records = &outcome.records;

@@ -508,10 +508,17 @@ fn unreadable(path: &str, source: SourceId, error: ReadError) -> Diagnostic {
 }
 
 fn no_recipe(source: SourceId, what: &str, is_json: bool) -> Diagnostic {
-    Diagnostic::new(&codes::NOT_A_RECIPE, Span::top(source), what).help(match is_json {
-        true => "a template is an object with `template`, a list of commands, or one command",
-        false => "a recipe is a map with `name` and `steps` or `stages`",
-    })
+    let (what, help) = match is_json {
+        true => (
+            "nothing in this file says that it is a template",
+            "a template is an object with `template`, a list of commands, or one command",
+        ),
+        false => (
+            what,
+            "a recipe is a map with `name` and `steps` or `stages`",
+        ),
+    };
+    Diagnostic::new(&codes::NOT_A_RECIPE, Span::top(source), what).help(help)
 }
 
 fn not_utf8(source: SourceId, at: usize, text: &str) -> Diagnostic {

@@ -45,6 +45,21 @@ fn what_is_passed_over_is_said() {
 }
 
 #[test]
+fn what_is_passed_over_counts_where_that_is_asked_for() {
+    let folder = template(&json!(["false", "printf after"]));
+    let said = folder.rrc(&["run", "t.json", "--strict"]).go().exits(1);
+    assert_eq!(said.out, "after");
+    let folder = template(
+        &json!([{"retry": 2, "recover": "touch ready", "template": "test -e ready"}, "true"]),
+    );
+    folder.rrc(&["run", "t.json", "--strict"]).go().exits(0);
+    let steps = "- {id: a, type: bash, command: exit 3, on_error: continue}\n";
+    let folder = Folder::with("a.yaml", amplifier(steps));
+    folder.rrc(&["run", "a.yaml"]).go().exits(0);
+    folder.rrc(&["run", "a.yaml", "--strict"]).go().exits(1);
+}
+
+#[test]
 fn the_code_of_the_command_is_passed_on_where_that_is_asked_for() {
     let folder = template(&json!("sh -c 'exit 7'"));
     folder.rrc(&["run", "t.json"]).go().exits(1);
