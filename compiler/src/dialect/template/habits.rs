@@ -28,7 +28,7 @@ impl<'a> Lower<'_, 'a> {
         self.seconds(node);
         if parallel {
             self.fanout(node, body, repeat);
-        } else if !env.apart {
+        } else if !env.apart && node.get("retry").is_none() {
             self.branch_is_root(node);
         }
     }
@@ -125,10 +125,10 @@ impl<'a> Lower<'_, 'a> {
             Literal::Text(text) => text.trim().parse().unwrap_or(0),
             _ => return,
         };
-        // Few programs are done in less than a tenth of a second, and few people think of
-        // milliseconds by the minute.
-        let looks_so = (1..100).contains(&ms) || (1..=3600).contains(&ms) && ms % 60 == 0;
-        if looks_so {
+        // Few programs are done in less than a tenth of a second, and few people count
+        // milliseconds by the minute: 120 is two of those, while 300 may be what it says.
+        let minutes = ms % 60 == 0 && ms % 100 != 0 && ms < 3600 || ms == 3600;
+        if (1..100).contains(&ms) || ms > 0 && minutes {
             let meant = ms * 1000;
             let message = format!("this is {ms} milliseconds");
             self.add(

@@ -77,7 +77,7 @@ pub struct Env<'a> {
     pub repeats: u32,
     /// Whether something ends what runs here when it takes too long.
     pub timed: bool,
-    /// Whether this place is one of several branches, or runs between tries.
+    /// Whether what fails here need not end the run: it is in a branch, or is tried again.
     pub apart: bool,
 }
 

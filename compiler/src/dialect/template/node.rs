@@ -246,7 +246,7 @@ impl<'a> Lower<'_, 'a> {
         let inner = Env {
             repeats: outer.repeats + u32::from(repeat.is_some()),
             timed: outer.timed || self.ends(node),
-            apart: outer.apart || parallel,
+            apart: outer.apart || parallel || node.get("retry").is_some(),
             ..outer
         };
         let work = self.work(node, &inner, place, parallel, repeat.is_some());
