@@ -133,7 +133,10 @@ fn a_run_that_is_killed_in_such_a_recipe_goes_on_in_it() {
 fn sharing(head: &str, more: &str) -> Folder {
     let folder = Folder::new();
     for name in ["one", "two"] {
-        let inner = format!("- {{id: in_{name}, command: 'echo {{{{mine}}}} {name}'}}\n");
+        let inner = format!(
+            "- {{id: in_{name}, command: 'echo {{{{mine}}}} {name}'}}\n\
+             - {{id: changes, command: echo by {name}, output: of_{name}}}\n"
+        );
         folder.write(
             &format!("{name}.yaml"),
             format!("name: {name}\nsteps:\n{inner}"),
@@ -142,7 +145,7 @@ fn sharing(head: &str, more: &str) -> Folder {
     folder.write(
         "a.yaml",
         format!(
-            "# rrc: dialect = amplihack\nname: t\n{head}context: {{mine: m}}\nsteps:\n\
+            "# rrc: dialect = amplihack\nname: t\n{head}context: {{mine: m, of_one: x, of_two: x}}\nsteps:\n\
              - {{id: which, command: echo one}}\n\
              - {{id: second, command: echo two}}\n\
              - {{id: first, recipe: '{{{{which}}}}'{more}}}\n\
@@ -157,7 +160,11 @@ fn sharing(head: &str, more: &str) -> Folder {
 fn variables_are_shared_in_a_group_and_in_a_graph() {
     for (head, more) in [("", ", parallel_group: g"), ("schedule: graph\n", "")] {
         let all = run(&sharing(head, more), &[], 0);
-        assert_eq!(all["context"]["after"], "m one and m two", "{head}{more}");
+        let context = &all["context"];
+        assert_eq!(context["after"], "m one and m two", "{head}{more}");
+        assert_eq!(context["of_one"], "by one", "{head}{more}");
+        assert_eq!(context["of_two"], "by two", "{head}{more}");
+        assert_eq!(context["mine"], "m");
     }
 }
 

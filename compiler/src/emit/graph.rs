@@ -170,12 +170,13 @@ impl Emitter<'_> {
             w.push(Instr::Load { local: SCOPE });
             w.push(Instr::Store { local: before });
         }
+        self.before = before;
         self.step(w, step, Opening::Step, None, exits);
         before
     }
 
     /// Pushes a map of what a step has set: the variables it names, and those that were not there
-    /// before.
+    /// before or have been taken from what was.
     pub fn set_map(&mut self, w: &mut Writer, set: &Set, before: Option<u8>) {
         match before {
             Some(before) => {

@@ -463,7 +463,9 @@ impl Emitter<'_> {
             failed: w.label(),
             ended: w.label(),
         };
+        let outside = self.before.take();
         let made = body(self, &mut w, exits);
+        self.before = outside;
         w.push(Instr::EmptyMap {});
         finish(self, &mut w, &made);
         w.push(Instr::Return {});

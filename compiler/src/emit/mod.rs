@@ -11,6 +11,7 @@ mod expr;
 mod flow;
 mod graph;
 mod loops;
+mod recipe;
 mod rehearse;
 mod step;
 mod terms;
@@ -45,6 +46,9 @@ struct Emitter<'a> {
     given: Vec<&'static str>,
     /// What surrounds the commands of the flow that is being written.
     around: Around,
+    /// The local that keeps the variables as they were before the step that is being written, if
+    /// somebody will ask which of them it has set.
+    before: Option<u8>,
 }
 
 /// What a plan says about the files it was made from.
@@ -160,6 +164,7 @@ impl<'a> Emitter<'a> {
             current: 0,
             given,
             around: Around::default(),
+            before: None,
         }
     }
 
