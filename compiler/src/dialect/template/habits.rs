@@ -96,9 +96,14 @@ impl<'a> Lower<'_, 'a> {
         let mut inside = inner.map().unwrap_or_default().iter();
         let movable = inside.all(|entry| entry.name().is_some_and(|name| simple.contains(&name)));
         let first = inner.map().and_then(|all| all.first());
-        let gone = without(entries, at).filter(|_| movable && self.raw.is_some());
-        self.add(match (tries, first, gone) {
-            (Some(tries), Some(first), Some(gone)) => finding.fix(Fix {
+        let gone = without(entries, at).filter(|_| movable);
+        // The first field keeps its distance, so that lines stay lines.
+        let space = first.and_then(|first| {
+            let from = inner.span.start as usize + 1;
+            self.raw?.get(from..first.key.span.start as usize)
+        });
+        self.add(match (tries, first.zip(space), gone) {
+            (Some(tries), Some((first, space)), Some(gone)) => finding.fix(Fix {
                 applicability: Applicability::Safe,
                 message: "move it into the object".to_string(),
                 edits: vec![
@@ -108,7 +113,10 @@ impl<'a> Lower<'_, 'a> {
                     },
                     Edit {
                         span: start(first.key.span),
-                        text: format!("\"retry\": {tries}, "),
+                        text: match space {
+                            "" => format!("\"retry\": {tries}, "),
+                            space => format!("\"retry\": {tries},{space}"),
+                        },
                     },
                 ],
             }),
@@ -181,7 +189,7 @@ impl<'a> Lower<'_, 'a> {
             Diagnostic::new(
                 &codes::BRANCH_IS_ROOT,
                 failure.inner(),
-                "nothing runs side by side here, so this ends the run, as `root` does",
+                "nothing runs side by side here, so this ends the whole template, as `root` does",
             )
             .help("write `root` if that is meant"),
         );
