@@ -3,7 +3,7 @@
 use crate::cli::Global;
 use crate::config::Config;
 use rrc_compiler::doc::MAX_BYTES;
-use rrc_compiler::world::{ReadError, World, candidates};
+use rrc_compiler::world::{ReadError, World, called, candidates};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -118,6 +118,25 @@ impl World for Disk {
             .flat_map(|place| names.iter().map(move |name| place.join(name)))
             .find(|path| path.is_file())
             .map(|path| path.to_string_lossy().into_owned())
+    }
+
+    fn known_recipes(&self, name: &str, from: &str) -> Vec<String> {
+        let inner = name.rsplit_once('/').map(|(directory, _)| directory);
+        let mut known = Vec::new();
+        for place in self.places(name, from) {
+            let directory = place.join(inner.unwrap_or("."));
+            let files = std::fs::read_dir(directory).into_iter().flatten().flatten();
+            known.extend(files.filter_map(|file| {
+                let file = called(file.file_name().to_str()?, name)?;
+                Some(match inner {
+                    Some(inner) => format!("{inner}/{file}"),
+                    None => file,
+                })
+            }));
+        }
+        known.sort();
+        known.dedup();
+        known
     }
 
     fn dialect(&self, path: &str) -> Option<&str> {

@@ -49,6 +49,7 @@ pub fn expand(args: &ExpandArgs, global: &Global, streams: &mut Streams<'_>) -> 
         writeln!(streams.err, "help: use `rrc run --dry-run` for recipes")?;
         return Ok(USAGE);
     }
+    piped::say_unread(plan, &given, &args.set, global, streams)?;
     let mut variables = run::defaults(plan);
     variables.extend(given);
     let shape = match (args.argv, args.shell) {

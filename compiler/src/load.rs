@@ -4,7 +4,7 @@
 //! The last place that knows dialects. What comes out is one representation.
 
 use crate::codes;
-use crate::diagnostic::{Diagnostic, Report};
+use crate::diagnostic::{Diagnostic, Report, nearest};
 use crate::dialect::choose::{Choice, Pins, choose};
 use crate::dialect::{self, Dialect, Lowered, Parent, template};
 use crate::doc::{self, json, yaml};
@@ -159,18 +159,21 @@ impl Loader<'_> {
         };
         let broken = self.report.findings[said..]
             .iter()
-            .any(|finding| finding.code == &codes::YAML_SYNTAX);
+            .any(|finding| [&codes::YAML_SYNTAX, &codes::JSON_SYNTAX].contains(&finding.code));
         if is_json && dialect::is_tool(root) {
             return file;
         }
         if is_json && template::is_template(root) {
             let name = path.rsplit('/').next().unwrap_or(path);
             let name = name.strip_suffix(".json").unwrap_or(name);
-            file.unit = template::lower(root, source, name, self.report);
+            file.unit = template::lower(root, source, &text, name, self.report);
             return file;
         }
         if let Some(what) = dialect::not_a_recipe(root) {
-            self.report.add(no_recipe(source, what));
+            // What says so may be what could not be read.
+            if !(is_json && broken) {
+                self.report.add(no_recipe(source, what, is_json));
+            }
             return file;
         }
         let pins = Pins {
@@ -208,7 +211,8 @@ impl Loader<'_> {
         let Lowered { unit, parent } = lowered;
         let Some(parent) = parent else { return unit };
         let Some(found) = self.world.find_recipe(&parent.name, path) else {
-            self.report.add(missing(&parent.name, parent.span));
+            let known = self.world.known_recipes(&parent.name, path);
+            self.report.add(missing(&parent.name, parent.span, &known));
             return unit;
         };
         if chain.contains(&found) {
@@ -289,8 +293,10 @@ impl Loader<'_> {
         };
         if let Action::Flow(read) = *action {
             let mut read = *read;
-            read.reads.iter_mut().for_each(|expr| expr.span = span);
+            let names = read.reads.iter_mut().chain(&mut read.asks);
+            names.for_each(|expr| expr.span = span);
             read.reserved.clear();
+            read.around = std::mem::take(&mut flow.around);
             *flow = read;
         }
     }
@@ -329,7 +335,8 @@ impl Loader<'_> {
         span: Span,
     ) -> Option<usize> {
         let Some(path) = self.world.find_recipe(name, from) else {
-            self.report.add(missing(name, span));
+            let known = self.world.known_recipes(name, from);
+            self.report.add(missing(name, span, &known));
             return None;
         };
         if let Some(known) = self.known.get(&path) {
@@ -362,7 +369,7 @@ fn settled(unit: &Unit, steps: &[Step]) -> FxHashMap<String, String> {
     }
     for step in steps {
         let program = Program::default();
-        for name in crate::schedule::bound(&program, step) {
+        for name in crate::schedule::set_by(&program, step).names {
             settled.remove(&name);
         }
         // The variable of a loop hides another of its name.
@@ -461,13 +468,14 @@ fn close_graph(steps: &mut Vec<Step>, mut held: Step, other: Option<Step>) {
     steps.push(held);
 }
 
-fn missing(name: &str, span: Span) -> Diagnostic {
-    Diagnostic::new(
-        &codes::MISSING_RECIPE,
-        span,
-        format!("there is no recipe `{name}`"),
-    )
-    .help("check the name; recipes are looked for beside this file and in `-R` directories")
+fn missing(name: &str, span: Span, known: &[String]) -> Diagnostic {
+    let message = format!("there is no recipe `{name}`");
+    let near = nearest(name, known.iter().map(String::as_str));
+    Diagnostic::new(&codes::MISSING_RECIPE, span, message).help(match near {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "check the name; recipes are looked for beside this file and in `-R` directories"
+            .to_string(),
+    })
 }
 
 fn unreadable(path: &str, source: SourceId, error: ReadError) -> Diagnostic {
@@ -499,9 +507,18 @@ fn unreadable(path: &str, source: SourceId, error: ReadError) -> Diagnostic {
     Diagnostic::new(code, Span::top(source), message).help(help)
 }
 
-fn no_recipe(source: SourceId, what: &str) -> Diagnostic {
-    Diagnostic::new(&codes::NOT_A_RECIPE, Span::top(source), what)
-        .help("a recipe is a map with `name` and `steps` or `stages`")
+fn no_recipe(source: SourceId, what: &str, is_json: bool) -> Diagnostic {
+    let (what, help) = match is_json {
+        true => (
+            "nothing in this file says that it is a template",
+            "a template is an object with `template`, a list of commands, or one command",
+        ),
+        false => (
+            what,
+            "a recipe is a map with `name` and `steps` or `stages`",
+        ),
+    };
+    Diagnostic::new(&codes::NOT_A_RECIPE, Span::top(source), what).help(help)
 }
 
 fn not_utf8(source: SourceId, at: usize, text: &str) -> Diagnostic {

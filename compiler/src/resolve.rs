@@ -344,7 +344,7 @@ impl<'a> Scope<'a> {
     fn action(&mut self, action: &'a Action, report: &mut Report) {
         // Whether a variable is there is what a validation asks; it is not a mistake to ask.
         if !matches!(action, Action::Validate { .. }) {
-            visit::walk_action(action, &mut |expr| self.read(expr, report));
+            visit::walk_needs(action, &mut |expr| self.read(expr, report));
         }
         let Action::Call(call) = action else { return };
         match call.target {

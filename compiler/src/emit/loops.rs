@@ -5,7 +5,7 @@ use super::builder::{Label, Writer};
 use super::expr::{self, DEPTH, SCOPE};
 use super::step::{Exits, Opening, Taken};
 use crate::ir::{Bind, Each, Guard, Step, While};
-use crate::schedule::bound;
+use crate::schedule::set_by;
 use rrc_vm::isa::{Instr, Kind, Status};
 
 impl Emitter<'_> {
@@ -408,13 +408,13 @@ impl Emitter<'_> {
         let stored = self.tables.text("bound");
         w.push(Instr::Tasks {});
         for branch in branches {
-            let bound = bound(self.program, branch);
+            let set = set_by(self.program, branch);
             let function = self.task(
                 &branch.id,
                 &[Kind::Map, Kind::Int],
-                |emitter, w, exits| emitter.step(w, branch, Opening::Step, None, exits),
-                |emitter, w, ()| {
-                    emitter.bound_map(w, &bound);
+                |emitter, w, exits| emitter.step_on_copy(w, branch, &set, exits),
+                |emitter, w, before| {
+                    emitter.set_map(w, &set, *before);
                     w.push(Instr::Put { name: stored });
                 },
             );
@@ -462,7 +462,9 @@ impl Emitter<'_> {
             failed: w.label(),
             ended: w.label(),
         };
+        let outside = self.before.take();
         let made = body(self, &mut w, exits);
+        self.before = outside;
         w.push(Instr::EmptyMap {});
         finish(self, &mut w, &made);
         w.push(Instr::Return {});
