@@ -3,7 +3,9 @@
 //! The only file that names the drawing crate. It is given less than it could take, because of
 //! what it does with more: a span over many lines is drawn on its first line, a label far away or
 //! in another file becomes a line of text, and a very long line is cut to a window that we draw
-//! ourselves. So one finding costs what its own lines cost, however large the file.
+//! ourselves. It takes many steps for each character, so a finding in a plain line without colours,
+//! which most are, we draw as it would; and of a file it sees only the lines that it draws. So one
+//! finding costs what its own lines cost, however large the file.
 
 use super::{Options, acts_on_terminal, link, printable, shown};
 use crate::codes::Severity;
@@ -27,13 +29,15 @@ pub fn write(
     options: Options,
     out: &mut dyn Write,
 ) -> Result<()> {
+    let findings = shown(findings, options);
     let mut drawings = Drawings {
         sources,
+        findings: &findings,
         prepared: HashMap::new(),
     };
     // The drawing crate writes character by character; one buffer spares a call for each.
     let mut buffer = Vec::new();
-    for finding in shown(findings, options) {
+    for finding in &findings {
         buffer.clear();
         write_one(finding, sources, options, &mut drawings, &mut buffer)?;
         out.write_all(&buffer)?;
@@ -62,18 +66,18 @@ fn write_one(
 
     let source = sources.get(finding.span.source);
     let line = source.place(finding.span.start).line;
-    let (drawn, told): (Vec<_>, Vec<_>) = finding.labels.iter().partition(|label| {
-        label.span.source == finding.span.source && {
-            let other = source.place(label.span.start).line;
-            other.abs_diff(line) <= FAR && source.line(other).len() <= LONG_LINE
-        }
-    });
+    let (drawn, told): (Vec<_>, Vec<_>) = finding
+        .labels
+        .iter()
+        .partition(|label| is_drawn(label.span, finding.span, sources));
     if source.text.is_empty() {
         // There is no line to draw: the finding is about the file.
         writeln!(out, "   ──[ {} ]", link(sources, finding.span))?;
         for label in &drawn {
             tell(label.span, &label.message, sources, &paint, out)?;
         }
+    } else if drawn.is_empty() && !options.color && is_plain(source.line(line)) {
+        draw_plainly(first_line(finding.span, sources), sources, out)?;
     } else if source.line(line).len() <= LONG_LINE {
         let mut labels = vec![(first_line(finding.span, sources), "here", true)];
         for label in &drawn {
@@ -154,12 +158,9 @@ fn draw(
         Severity::Warning => Color::Yellow,
         Severity::Note => Color::Cyan,
     };
-    let at = |span: Span| (span.source, span.range());
-    let mut report = Report::build(
-        ReportKind::Error,
-        at(first_line(finding.span, drawings.sources)),
-    )
-    .with_config(
+    let main = first_line(finding.span, drawings.sources);
+    let mut at = |span: Span| (span.source, drawings.prepared(span.source).range(span));
+    let mut report = Report::build(ReportKind::Error, at(main)).with_config(
         Config::new()
             .with_color(options.color)
             .with_index_type(IndexType::Byte)
@@ -180,6 +181,47 @@ fn draw(
     let body = picture.iter().position(|byte| *byte == b'\n');
     out.extend_from_slice(&picture[body.map_or(0, |at| at + 1)..]);
     Ok(())
+}
+
+/// Whether a label is near enough to be drawn with the finding it belongs to.
+fn is_drawn(label: Span, finding: Span, sources: &Sources) -> bool {
+    let source = sources.get(finding.source);
+    let line = |span: Span| source.place(span.start).line;
+    label.source == finding.source
+        && line(label).abs_diff(line(finding)) <= FAR
+        && source.line(line(label)).len() <= LONG_LINE
+}
+
+/// Whether every byte of a line is a character that is as wide as any.
+fn is_plain(line: &str) -> bool {
+    line.len() <= LONG_LINE && line.bytes().all(|byte| matches!(byte, b' '..=b'~'))
+}
+
+/// Draws a finding without labels in a plain line, as the crate does.
+fn draw_plainly(span: Span, sources: &Sources, out: &mut Vec<u8>) -> Result<()> {
+    let source = sources.get(span.source);
+    let place = source.place(span.start);
+    let start = place.column as usize - 1;
+    let end = start + span.range().len();
+    let middle = (start + end) / 2;
+    let number = place.line.to_string();
+    let margin = " ".repeat(number.len());
+    let line = source.line(place.line).trim_end_matches(' ');
+    let mut under = " ".repeat(start);
+    under.extend((start..=end).map(|column| match column == middle {
+        true if start == end => '│',
+        true => '┬',
+        false if column < end => '─',
+        false => ' ',
+    }));
+    let before = " ".repeat(middle);
+    let arrow = "─".repeat(end - middle + 1);
+    writeln!(out, " {margin} ╭─[ {} ]", link(sources, span))?;
+    writeln!(out, " {margin} │")?;
+    writeln!(out, " {number} │ {line}")?;
+    writeln!(out, " {margin} │ {under} ")?;
+    writeln!(out, " {margin} │ {before}╰{arrow} here")?;
+    writeln!(out, "─{}─╯", "─".repeat(number.len()))
 }
 
 /// A piece of a very long line, with the finding underlined.
@@ -259,7 +301,64 @@ impl Paint {
 /// Each source prepared for drawing once, when the first finding in it is drawn.
 struct Drawings<'a> {
     sources: &'a Sources,
-    prepared: HashMap<SourceId, ariadne::Source<String>>,
+    findings: &'a [&'a Diagnostic],
+    prepared: HashMap<SourceId, Prepared>,
+}
+
+/// A source of as many lines, of which only those have a text that findings are drawn in: the
+/// crate looks at every character.
+struct Prepared {
+    /// Where a line that has a text begins, in the source and here.
+    starts: Vec<(usize, usize)>,
+    source: ariadne::Source<String>,
+}
+
+impl Prepared {
+    fn new(id: SourceId, sources: &Sources, findings: &[&Diagnostic]) -> Prepared {
+        let source = sources.get(id);
+        let here = findings.iter().filter(|finding| finding.span.source == id);
+        let spans = here.flat_map(|finding| {
+            let labels = finding.labels.iter().map(|label| label.span);
+            let near = move |span: &Span| is_drawn(*span, finding.span, sources);
+            std::iter::once(finding.span).chain(labels.filter(near))
+        });
+        let mut lines: Vec<u32> = spans.map(|span| source.place(span.start).line).collect();
+        lines.sort_unstable();
+        lines.dedup();
+        let mut text = String::new();
+        let mut starts = Vec::with_capacity(lines.len());
+        let mut next = 1;
+        for line in lines {
+            text.extend(std::iter::repeat_n('\n', (line - next) as usize));
+            let start = source.line_start(line);
+            starts.push((start, text.len()));
+            text.push_str(&harmless(&source.text[start..source.line_start(line + 1)]));
+            next = line + 1;
+        }
+        // The crate has no line after a last line break, but findings can stand there.
+        if text.ends_with('\n') {
+            text.push(' ');
+        }
+        let source = ariadne::Source::from(text);
+        Prepared { starts, source }
+    }
+
+    /// Where a span is that is on one of the lines.
+    fn range(&self, span: Span) -> Range<usize> {
+        let Range { start, end } = span.range();
+        let line = self.starts.partition_point(|(line, _)| *line <= start);
+        let line = line.checked_sub(1).and_then(|line| self.starts.get(line));
+        let (old, new) = line.copied().unwrap_or_default();
+        start - old + new..end - old + new
+    }
+}
+
+impl Drawings<'_> {
+    fn prepared(&mut self, id: SourceId) -> &Prepared {
+        let (sources, findings) = (self.sources, self.findings);
+        let new = || Prepared::new(id, sources, findings);
+        self.prepared.entry(id).or_insert_with(new)
+    }
 }
 
 impl Cache<SourceId> for Drawings<'_> {
@@ -269,12 +368,7 @@ impl Cache<SourceId> for Drawings<'_> {
         &mut self,
         id: &SourceId,
     ) -> std::result::Result<&ariadne::Source<String>, impl std::fmt::Debug> {
-        let sources = self.sources;
-        let prepared = self
-            .prepared
-            .entry(*id)
-            .or_insert_with(|| ariadne::Source::from(harmless(&sources.get(*id).text)));
-        Ok::<_, std::convert::Infallible>(prepared)
+        Ok::<_, std::convert::Infallible>(&self.prepared(*id).source)
     }
 
     fn display<'b>(&self, id: &'b SourceId) -> Option<impl std::fmt::Display + 'b> {
@@ -285,7 +379,7 @@ impl Cache<SourceId> for Drawings<'_> {
 /// The same text, byte for byte as long, in which only `\n` and `\r\n` break lines (as everywhere
 /// in the compiler) and nothing acts on a terminal.
 fn harmless(text: &str) -> String {
-    let mut same = String::with_capacity(text.len() + 1);
+    let mut same = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((Range { start, end }, c)) = next_acting(rest) {
         same.push_str(&rest[..start]);
@@ -297,10 +391,6 @@ fn harmless(text: &str) -> String {
         rest = &rest[end..];
     }
     same.push_str(rest);
-    // The crate has no line after a last line break, but findings can stand there.
-    if same.ends_with('\n') {
-        same.push(' ');
-    }
     same
 }
 
@@ -312,4 +402,38 @@ fn next_acting(text: &str) -> Option<(Range<usize>, char)> {
             c => acts_on_terminal(*c),
         })
         .map(|(at, c)| (at..at + c.len_utf8(), c))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codes;
+    use crate::source::Source;
+
+    #[test]
+    fn a_plain_line_is_drawn_as_the_crate_draws_it() {
+        let text = "name: a  \n\nsteps:\n  - id: x\n\n\n\n\n\n   key: {{v}} \n";
+        let mut sources = Sources::default();
+        let source = sources.add(Source::new("a b.yaml", text));
+        for start in 0..=text.len() {
+            for end in start..=text.len() {
+                let finding = Diagnostic::new(&codes::BAD_VALUE, Span::new(source, start, end), "");
+                let span = first_line(finding.span, &sources);
+                let mut plainly = Vec::new();
+                draw_plainly(span, &sources, &mut plainly).unwrap();
+                let mut drawn = Vec::new();
+                let mut drawings = Drawings {
+                    sources: &sources,
+                    findings: &[&finding],
+                    prepared: HashMap::new(),
+                };
+                let labels = [(span, "here", true)];
+                let options = Options::default();
+                draw(&finding, &labels, options, &mut drawings, &mut drawn).unwrap();
+                let [plainly, drawn] =
+                    [plainly, drawn].map(|text| String::from_utf8(text).unwrap());
+                assert_eq!(plainly, drawn, "{start}..{end}");
+            }
+        }
+    }
 }
