@@ -20,6 +20,7 @@ use one::{Checking, Fixed, Outcome};
 use progress::Progress;
 use rrc_compiler::codes;
 use rrc_compiler::diagnostic::nearest;
+use rrc_compiler::load::Shelf;
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -46,10 +47,12 @@ struct Round {
 fn round(args: &CheckArgs, global: &Global, streams: &mut Streams<'_>) -> io::Result<Round> {
     let configs = Configs::new(global);
     let (mut files, mut seen) = files::files(args)?;
-    let checking = Checking {
+    let shelf = Shelf::default();
+    let mut checking = Checking {
         args,
         global,
         configs: &configs,
+        shelf: None,
     };
     let mut fixes = Vec::new();
     if args.fix || args.unsafe_fixes || args.diff {
@@ -62,6 +65,9 @@ fn round(args: &CheckArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
             }
         }
     }
+    // Standard input stands in the place of a file for itself, and for no other.
+    let alike = files.len() > 1 && files.iter().all(|file| file.stdin.is_none());
+    checking.shelf = alike.then_some(&shelf);
     let outcomes = every(&files, global, |file| one::checked(file, &checking));
     seen.extend(configs.files());
     let mut checked = Vec::new();

@@ -364,6 +364,7 @@ impl Global {
             given: None,
             timeout_ms: None,
             open: false,
+            shelf: None,
         }
     }
 

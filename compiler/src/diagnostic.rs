@@ -123,6 +123,14 @@ impl Diagnostic {
         self.fix = Some(fix);
         self
     }
+
+    /// Every place that it speaks of, its own first.
+    pub fn spans_mut(&mut self) -> impl Iterator<Item = &mut Span> {
+        let labels = self.labels.iter_mut().map(|label| &mut label.span);
+        let edits = self.fix.iter_mut().flat_map(|fix| &mut fix.edits);
+        let edits = edits.map(|edit| &mut edit.span);
+        std::iter::once(&mut self.span).chain(labels).chain(edits)
+    }
 }
 
 /// What has been found so far. Phases take it by `&mut` and never fail.

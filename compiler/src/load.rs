@@ -5,7 +5,7 @@
 
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Report};
-use crate::dialect::choose::{Choice, Pins, choose};
+use crate::dialect::choose::{Choice, Pins, Reason, choose};
 use crate::dialect::{self, Dialect, Lowered, Parent, template};
 use crate::doc::{self, json, yaml};
 use crate::ir::flow::Flow;
@@ -17,6 +17,8 @@ use bumpalo::Bump;
 use rrc_vm::text::render;
 use rrc_vm::value::Map;
 use rustc_hash::FxHashMap;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What the caller decides about reading.
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,6 +33,8 @@ pub struct Options<'a> {
     pub timeout_ms: Option<u64>,
     /// Values may be given when what is made of this runs: no default can be relied on.
     pub open: bool,
+    /// Where files are kept for other programs, and taken from.
+    pub shelf: Option<&'a Shelf>,
 }
 
 /// A program, and what is worth knowing about how it was read.
@@ -98,6 +102,168 @@ struct File {
     readable: bool,
 }
 
+/// What files became, kept for programs that read the same ones in the same world: recipes call
+/// each other, and most of the work is in reading. Sources are numbered here, so that a place means
+/// the same in all of these programs.
+#[derive(Debug, Default)]
+pub struct Shelf {
+    numbers: AtomicU32,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    files: FxHashMap<String, Vec<Arc<Alone>>>,
+    bytes: usize,
+}
+
+/// No more bytes of text are kept: what is made of a text takes many times its room.
+const MOST_KEPT: usize = 4 << 20;
+
+impl Shelf {
+    fn number(&self) -> SourceId {
+        SourceId(self.numbers.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn find(&self, path: &str, terms: &Terms) -> Option<Arc<Alone>> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut files = kept.files.get(path)?.iter();
+        files.find(|alone| alone.suits(terms)).map(Arc::clone)
+    }
+
+    fn keep(&self, path: &str, alone: &Alone) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.bytes += alone.source.text.len();
+        if kept.bytes <= MOST_KEPT {
+            let copies = kept.files.entry(path.to_string()).or_default();
+            copies.push(Arc::new(alone.clone()));
+        }
+    }
+}
+
+/// What is said from outside about how a file is to be read.
+#[derive(Clone, Copy, Debug)]
+struct Terms {
+    pins: Pins,
+    caller: Option<&'static Dialect>,
+    raw: bool,
+    timeout_ms: Option<u64>,
+}
+
+/// What a file is by itself: what it extends and calls has not been looked at.
+#[derive(Clone, Debug)]
+struct Alone {
+    terms: Terms,
+    id: SourceId,
+    source: Source,
+    findings: Vec<Diagnostic>,
+    ignores: Vec<Ignore>,
+    lowered: Option<Lowered>,
+    choice: Option<Choice>,
+    readable: bool,
+}
+
+impl Alone {
+    /// Whether it would be the same if it was read on these terms.
+    fn suits(&self, terms: &Terms) -> bool {
+        let name = |dialect: Option<&'static Dialect>| dialect.map(|dialect| dialect.name);
+        let own = &self.terms;
+        // Who calls a file counts only where nothing else says what it is written in.
+        let asks_caller = self
+            .choice
+            .as_ref()
+            .is_some_and(|choice| matches!(choice.reason, Reason::Caller | Reason::Default));
+        name(own.pins.always) == name(terms.pins.always)
+            && name(own.pins.configured) == name(terms.pins.configured)
+            && (own.raw, own.timeout_ms) == (terms.raw, terms.timeout_ms)
+            && (!asks_caller || name(own.caller) == name(terms.caller))
+    }
+
+    fn read(world: &dyn World, path: &str, terms: Terms, id: SourceId) -> Alone {
+        let mut alone = Alone {
+            terms,
+            id,
+            source: Source::new(path, ""),
+            findings: Vec::new(),
+            ignores: Vec::new(),
+            lowered: None,
+            choice: None,
+            readable: false,
+        };
+        let mut report = Report::default();
+        match world.read(path) {
+            // What has no size beforehand, a pipe, shows only now that it is too large.
+            Ok(bytes) if bytes.len() > doc::MAX_BYTES => {
+                let error = ReadError::TooLarge(bytes.len() as u64);
+                report.add(unreadable(path, id, error));
+            }
+            Ok(bytes) => {
+                let (text, bad_byte) = doc::read_bytes(bytes);
+                alone.source = Source::new(path, text);
+                match bad_byte {
+                    Some(at) => report.add(not_utf8(id, at, &alone.source.text)),
+                    None => {
+                        alone.readable = true;
+                        alone.understand(path, &mut report);
+                    }
+                }
+            }
+            Err(error) => report.add(unreadable(path, id, error)),
+        }
+        alone.findings = report.findings;
+        alone
+    }
+
+    /// Reads the text, chooses its dialect and lowers it, as far as it goes.
+    fn understand(&mut self, path: &str, report: &mut Report) {
+        let (id, text) = (self.id, Arc::clone(&self.source.text));
+        let arena = Bump::new();
+        let is_json = path.ends_with(".json");
+        let read = if is_json { json::read } else { yaml::read };
+        let root = read(&arena, id, &text, report);
+        if !is_json {
+            self.ignores = suppress::comments(id, &text, root);
+        }
+        let Some(root) = root else { return };
+        let broken = report
+            .findings
+            .iter()
+            .any(|finding| finding.code == &codes::YAML_SYNTAX);
+        if is_json && dialect::is_tool(root) {
+            return;
+        }
+        if is_json && template::is_template(root) {
+            let name = path.rsplit('/').next().unwrap_or(path);
+            let name = name.strip_suffix(".json").unwrap_or(name);
+            let unit = template::lower(root, id, name, report);
+            self.lowered = unit.map(|unit| Lowered { unit, parent: None });
+            return;
+        }
+        if let Some(what) = dialect::not_a_recipe(root) {
+            report.add(no_recipe(id, what));
+            return;
+        }
+        let Terms { pins, caller, .. } = self.terms;
+        let choice = choose(pins, caller, path, id, &text, root, report);
+        let how = dialect::Options {
+            deliberate: choice.is_deliberate(),
+            raw: self.terms.raw,
+            timeout_ms: self.terms.timeout_ms,
+        };
+        let said = report.findings.len();
+        self.lowered = dialect::lower(root, id, choice.dialect, how, report);
+        if broken {
+            // What could not be read is not missing.
+            let mut number = 0;
+            report.findings.retain(|finding| {
+                number += 1;
+                number <= said || finding.code != &codes::MISSING_FIELD
+            });
+        }
+        self.choice = Some(choice);
+    }
+}
+
 struct Loader<'a> {
     world: &'a dyn World,
     options: Options<'a>,
@@ -117,85 +283,45 @@ impl Loader<'_> {
         caller: Option<&'static Dialect>,
         chain: &mut Vec<String>,
     ) -> File {
-        let mut file = File {
-            unit: None,
-            choice: None,
-            readable: false,
-        };
-        let bytes = match self.world.read(path) {
-            // What has no size beforehand, a pipe, shows only now that it is too large.
-            Ok(bytes) if bytes.len() > doc::MAX_BYTES => {
-                let source = self.sources.add(Source::new(path, ""));
-                let error = ReadError::TooLarge(bytes.len() as u64);
-                self.report.add(unreadable(path, source, error));
-                return file;
-            }
-            Ok(bytes) => bytes,
-            Err(error) => {
-                let source = self.sources.add(Source::new(path, ""));
-                self.report.add(unreadable(path, source, error));
-                return file;
-            }
-        };
-        let (text, bad_byte) = doc::read_bytes(bytes);
-        let source = self.sources.add(Source::new(path, text));
-        if let Some(at) = bad_byte {
-            let text = &self.sources.get(source).text;
-            self.report.add(not_utf8(source, at, text));
-            return file;
+        let alone = self.alone(path, caller);
+        self.sources.add_as(alone.id, alone.source);
+        self.report.findings.extend(alone.findings);
+        self.ignores.extend(alone.ignores);
+        let choice = alone.choice;
+        let dialect = choice
+            .as_ref()
+            .map_or(dialect::ALL[0], |choice| choice.dialect);
+        File {
+            unit: alone
+                .lowered
+                .map(|lowered| self.extend(lowered, path, dialect, chain)),
+            choice,
+            readable: alone.readable,
         }
-        file.readable = true;
-        let text = self.sources.get(source).text.clone();
-        let arena = Bump::new();
-        let is_json = path.ends_with(".json");
-        let read = if is_json { json::read } else { yaml::read };
-        let said = self.report.findings.len();
-        let root = read(&arena, source, &text, self.report);
-        if !is_json {
-            self.ignores.extend(suppress::comments(source, &text, root));
-        }
-        let Some(root) = root else {
-            return file;
-        };
-        let broken = self.report.findings[said..]
-            .iter()
-            .any(|finding| finding.code == &codes::YAML_SYNTAX);
-        if is_json && dialect::is_tool(root) {
-            return file;
-        }
-        if is_json && template::is_template(root) {
-            let name = path.rsplit('/').next().unwrap_or(path);
-            let name = name.strip_suffix(".json").unwrap_or(name);
-            file.unit = template::lower(root, source, name, self.report);
-            return file;
-        }
-        if let Some(what) = dialect::not_a_recipe(root) {
-            self.report.add(no_recipe(source, what));
-            return file;
-        }
-        let pins = Pins {
-            always: self.options.dialect,
-            configured: self.world.dialect(path).and_then(dialect::find),
-        };
-        let choice = choose(pins, caller, path, source, &text, root, self.report);
-        let how = dialect::Options {
-            deliberate: choice.is_deliberate(),
+    }
+
+    fn alone(&self, path: &str, caller: Option<&'static Dialect>) -> Alone {
+        let terms = Terms {
+            pins: Pins {
+                always: self.options.dialect,
+                configured: self.world.dialect(path).and_then(dialect::find),
+            },
+            caller,
             raw: self.options.raw,
             timeout_ms: self.options.timeout_ms,
         };
-        let said = self.report.findings.len();
-        let lowered = dialect::lower(root, source, choice.dialect, how, self.report);
-        if broken {
-            // What could not be read is not missing.
-            let mut number = 0;
-            self.report.findings.retain(|finding| {
-                number += 1;
-                number <= said || finding.code != &codes::MISSING_FIELD
-            });
+        let Some(shelf) = self.options.shelf else {
+            return Alone::read(self.world, path, terms, self.sources.next());
+        };
+        // What a program reads twice it has twice.
+        match shelf.find(path, &terms) {
+            Some(kept) if !self.sources.has(kept.id) => Alone::clone(&kept),
+            _ => {
+                let alone = Alone::read(self.world, path, terms, shelf.number());
+                shelf.keep(path, &alone);
+                alone
+            }
         }
-        file.unit = lowered.map(|lowered| self.extend(lowered, path, choice.dialect, chain));
-        file.choice = Some(choice);
-        file
     }
 
     fn extend(

@@ -4,7 +4,7 @@
 use super::bounds::Row;
 use super::one::Outcome;
 use rrc_compiler::diagnostic::Diagnostic;
-use rrc_compiler::source::{Source, SourceId, Sources, Span};
+use rrc_compiler::source::{Source, SourceId, Sources};
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
@@ -78,7 +78,7 @@ pub fn merge(outcomes: Vec<Outcome>) -> (Merged, Vec<Row>) {
             }
         };
         for finding in &mut findings {
-            for span in spans(finding) {
+            for span in finding.spans_mut() {
                 span.source = id(span.source, &mut merged.sources);
             }
         }
@@ -91,15 +91,6 @@ pub fn merge(outcomes: Vec<Outcome>) -> (Merged, Vec<Row>) {
         .findings
         .dedup_by(|a, b| (a.span, a.code, &a.message) == (b.span, b.code, &b.message));
     (merged, bounds)
-}
-
-fn spans(finding: &mut Diagnostic) -> impl Iterator<Item = &mut Span> {
-    let labels = finding.labels.iter_mut().map(|label| &mut label.span);
-    let edits = finding.fix.iter_mut().flat_map(|fix| &mut fix.edits);
-    let edits = edits.map(|edit| &mut edit.span);
-    std::iter::once(&mut finding.span)
-        .chain(labels)
-        .chain(edits)
 }
 
 /// Where the files are that have been merged, known once it is asked for.
