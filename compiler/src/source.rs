@@ -93,8 +93,8 @@ impl Source {
 
     fn line_starts(&self) -> &[u32] {
         self.line_starts.get_or_init(|| {
-            let breaks = self.text.match_indices('\n');
-            let after = breaks.map(|(at, _)| at as u32 + 1);
+            let breaks = memchr::memchr_iter(b'\n', self.text.as_bytes());
+            let after = breaks.map(|at| at as u32 + 1);
             std::iter::once(0).chain(after).collect()
         })
     }

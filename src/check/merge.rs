@@ -17,25 +17,24 @@ pub struct Merged {
 /// What a recipe may read depends on who calls it. Where its callers are checked too, they know,
 /// and which names it would miss if it stood alone does not matter.
 pub fn by_callers(mut outcomes: Vec<Outcome>) -> Vec<Outcome> {
-    let place = |source: &Source| {
-        std::fs::canonicalize(&source.name).unwrap_or_else(|_| PathBuf::from(&source.name))
-    };
     let calls = outcomes
         .iter()
         .any(|outcome| outcome.sources.iter().count() > 1);
     if !calls {
         return outcomes;
     }
-    let called: HashSet<PathBuf> = outcomes
+    // One is called by many; its place is asked for once.
+    let names: HashSet<&str> = outcomes
         .iter()
         .flat_map(|outcome| outcome.sources.iter().skip(1))
-        .map(|(_, source)| place(source))
+        .map(|(_, source)| source.name.as_str())
         .collect();
+    let called: HashSet<PathBuf> = names.into_iter().map(place).collect();
     for outcome in &mut outcomes {
         let Some((main, source)) = outcome.sources.iter().next() else {
             continue;
         };
-        if called.contains(&place(source)) {
+        if called.contains(&place(&source.name)) {
             outcome.findings.retain(|finding| {
                 finding.span.source != main || !finding.code.code.starts_with("RRC02")
             });
@@ -93,6 +92,11 @@ pub fn merge(outcomes: Vec<Outcome>) -> (Merged, Vec<Row>) {
     (merged, bounds)
 }
 
+/// Where a file is, however it was named.
+fn place(name: &str) -> PathBuf {
+    std::fs::canonicalize(name).unwrap_or_else(|_| name.into())
+}
+
 /// Where the files are that have been merged, known once it is asked for.
 #[derive(Default)]
 struct Places {
@@ -102,7 +106,6 @@ struct Places {
 impl Places {
     /// The same file with the same text, or a new source.
     fn find(&mut self, source: &Source, merged: &mut Sources) -> SourceId {
-        let place = |name: &str| std::fs::canonicalize(name).unwrap_or_else(|_| name.into());
         let known = self.known.get_or_insert_with(|| {
             let all = merged.iter();
             all.map(|(id, source)| (place(&source.name), id)).collect()

@@ -3,15 +3,16 @@
 //! The only file that names the drawing crate. It is given less than it could take, because of
 //! what it does with more: a span over many lines is drawn on its first line, a label far away or
 //! in another file becomes a line of text, and a very long line is cut to a window that we draw
-//! ourselves. It takes many steps for each character, so a finding in a plain line without colours,
-//! which most are, we draw as it would; and of a file it sees only the lines that it draws. So one
-//! finding costs what its own lines cost, however large the file.
+//! ourselves. It takes many steps for each character, so plain lines without colours, which most
+//! are, we draw as it would; and of a file it sees only the lines that it draws. So one finding
+//! costs what its own lines cost, however large the file.
 
 use super::{Options, acts_on_terminal, link, printable, shown};
 use crate::codes::Severity;
 use crate::diagnostic::{Applicability, Diagnostic, Fix};
 use crate::source::{SourceId, Sources, Span};
 use ariadne::{Cache, Color, Config, IndexType, Label, Report, ReportKind};
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::io::{Result, Write};
 use std::ops::Range;
@@ -22,6 +23,9 @@ const LONG_LINE: usize = 400;
 const WINDOW: usize = 48;
 /// A label further away than this many lines is told, not drawn.
 const FAR: u32 = 60;
+
+/// A span on one line, what is said about it, and whether it is the finding itself.
+type Drawn<'a> = (Span, &'a str, bool);
 
 pub fn write(
     findings: &[Diagnostic],
@@ -76,8 +80,6 @@ fn write_one(
         for label in &drawn {
             tell(label.span, &label.message, sources, &paint, out)?;
         }
-    } else if drawn.is_empty() && !options.color && is_plain(source.line(line)) {
-        draw_plainly(first_line(finding.span, sources), sources, out)?;
     } else if source.line(line).len() <= LONG_LINE {
         let mut labels = vec![(first_line(finding.span, sources), "here", true)];
         for label in &drawn {
@@ -89,7 +91,11 @@ fn write_one(
         }
         // The crate starts a new picture whenever the next label stands above the last one.
         labels.sort_by_key(|(span, _, main)| (span.start, !main));
-        draw(finding, &labels, options, drawings, out)?;
+        let mut lines = labels.iter().map(|(span, ..)| line_of(*span, sources));
+        match !options.color && lines.all(|line| is_plain(source.line(line))) {
+            true => draw_plainly(finding.span, &labels, sources, out)?,
+            false => draw(finding, &labels, options, drawings, out)?,
+        }
     } else {
         window(finding.span, sources, &paint, out)?;
         for label in &drawn {
@@ -148,7 +154,7 @@ fn tell(
 
 fn draw(
     finding: &Diagnostic,
-    labels: &[(Span, &str, bool)],
+    labels: &[Drawn<'_>],
     options: Options,
     drawings: &mut Drawings<'_>,
     out: &mut Vec<u8>,
@@ -197,31 +203,68 @@ fn is_plain(line: &str) -> bool {
     line.len() <= LONG_LINE && line.bytes().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
-/// Draws a finding without labels in a plain line, as the crate does.
-fn draw_plainly(span: Span, sources: &Sources, out: &mut Vec<u8>) -> Result<()> {
-    let source = sources.get(span.source);
-    let place = source.place(span.start);
-    let start = place.column as usize - 1;
-    let end = start + span.range().len();
-    let middle = (start + end) / 2;
-    let number = place.line.to_string();
-    let margin = " ".repeat(number.len());
-    let line = source.line(place.line).trim_end_matches(' ');
-    let mut under = " ".repeat(start);
-    under.extend((start..=end).map(|column| match column == middle {
-        true if start == end => '│',
-        true => '┬',
-        false if column < end => '─',
-        false => ' ',
-    }));
-    let before = " ".repeat(middle);
-    let arrow = "─".repeat(end - middle + 1);
-    writeln!(out, " {margin} ╭─[ {} ]", link(sources, span))?;
+/// Draws labels in plain lines, as the crate does.
+fn draw_plainly(
+    finding: Span,
+    labels: &[Drawn<'_>],
+    sources: &Sources,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    let source = sources.get(finding.source);
+    let last = labels.last().map_or(finding, |(span, ..)| *span);
+    let width = line_of(last, sources).to_string().len();
+    let margin = " ".repeat(width);
+    writeln!(out, " {margin} ╭─[ {} ]", link(sources, finding))?;
     writeln!(out, " {margin} │")?;
-    writeln!(out, " {number} │ {line}")?;
-    writeln!(out, " {margin} │ {under} ")?;
-    writeln!(out, " {margin} │ {before}╰{arrow} here")?;
-    writeln!(out, "─{}─╯", "─".repeat(number.len()))
+    let mut before = None;
+    let on_one_line = |a: &Drawn<'_>, b: &Drawn<'_>| line_of(a.0, sources) == line_of(b.0, sources);
+    for labels in labels.chunk_by(on_one_line) {
+        let number = labels
+            .first()
+            .map_or(0, |(span, ..)| line_of(*span, sources));
+        if before.is_some_and(|before| before + 1 < number) {
+            writeln!(out, " {margin} │ ")?;
+        }
+        before = Some(number);
+        let line = source.line(number).trim_end_matches(' ');
+        writeln!(out, " {number:>width$} │ {line}")?;
+        arrows(labels, source.line_start(number), &margin, out)?;
+    }
+    writeln!(out, "─{}─╯", "─".repeat(width))
+}
+
+/// What stands under a line: its labels underlined, then what each of them says.
+fn arrows(labels: &[Drawn<'_>], start: usize, margin: &str, out: &mut Vec<u8>) -> Result<()> {
+    let column = |offset: u32| offset as usize - start;
+    let columns = |span: Span| column(span.start)..column(span.end);
+    let middle = |span: Span| (column(span.start) + column(span.end)) / 2;
+    let most = labels.iter().map(|(span, ..)| column(span.end)).max();
+    let end = most.unwrap_or(0) + 2;
+    for (row, (span, message, _)) in labels.iter().enumerate() {
+        let below = &labels[row..];
+        let joins = |column: usize| below.iter().any(|(span, ..)| middle(*span) == column);
+        let under = |column| row == 0 && labels.iter().any(|l| columns(l.0).contains(&column));
+        let marks = (0..end).map(|column| match (joins(column), under(column)) {
+            (true, true) => '┬',
+            (true, false) => '│',
+            (false, true) => '─',
+            (false, false) => ' ',
+        });
+        writeln!(out, " {margin} │ {}", marks.collect::<String>())?;
+        let arrow = (0..end).map(|column| match column.cmp(&middle(*span)) {
+            Ordering::Equal => '╰',
+            Ordering::Greater => '─',
+            Ordering::Less if joins(column) => '│',
+            Ordering::Less => ' ',
+        });
+        let arrow = arrow.collect::<String>();
+        writeln!(out, " {margin} │ {arrow} {}", multiline(message))?;
+    }
+    Ok(())
+}
+
+fn line_of(span: Span, sources: &Sources) -> u32 {
+    sources.get(span.source).place(span.start).line
 }
 
 /// A piece of a very long line, with the finding underlined.
@@ -410,29 +453,52 @@ mod tests {
     use crate::codes;
     use crate::source::Source;
 
+    /// Draws one finding with these labels, by us and by the crate.
+    fn both(spans: &[Span], sources: &Sources) -> [String; 2] {
+        let finding = Diagnostic::new(&codes::BAD_VALUE, spans[0], "");
+        let finding = spans[1..]
+            .iter()
+            .fold(finding, |finding, span| finding.label(*span, "a label"));
+        let mut labels: Vec<Drawn<'_>> = Vec::new();
+        for (number, span) in spans.iter().enumerate() {
+            let message = ["here", "a label"][number.min(1)];
+            labels.push((first_line(*span, sources), message, number == 0));
+        }
+        labels.sort_by_key(|(span, _, main)| (span.start, !main));
+        let mut plainly = Vec::new();
+        draw_plainly(finding.span, &labels, sources, &mut plainly).unwrap();
+        let mut drawn = Vec::new();
+        let mut drawings = Drawings {
+            sources,
+            findings: &[&finding],
+            prepared: HashMap::new(),
+        };
+        let options = Options::default();
+        draw(&finding, &labels, options, &mut drawings, &mut drawn).unwrap();
+        [plainly, drawn].map(|text| String::from_utf8(text).unwrap())
+    }
+
     #[test]
-    fn a_plain_line_is_drawn_as_the_crate_draws_it() {
+    fn plain_lines_are_drawn_as_the_crate_draws_them() {
         let text = "name: a  \n\nsteps:\n  - id: x\n\n\n\n\n\n   key: {{v}} \n";
         let mut sources = Sources::default();
         let source = sources.add(Source::new("a b.yaml", text));
+        let mut spans = Vec::new();
         for start in 0..=text.len() {
-            for end in start..=text.len() {
-                let finding = Diagnostic::new(&codes::BAD_VALUE, Span::new(source, start, end), "");
-                let span = first_line(finding.span, &sources);
-                let mut plainly = Vec::new();
-                draw_plainly(span, &sources, &mut plainly).unwrap();
-                let mut drawn = Vec::new();
-                let mut drawings = Drawings {
-                    sources: &sources,
-                    findings: &[&finding],
-                    prepared: HashMap::new(),
-                };
-                let labels = [(span, "here", true)];
-                let options = Options::default();
-                draw(&finding, &labels, options, &mut drawings, &mut drawn).unwrap();
-                let [plainly, drawn] =
-                    [plainly, drawn].map(|text| String::from_utf8(text).unwrap());
-                assert_eq!(plainly, drawn, "{start}..{end}");
+            spans.extend((start..=text.len()).map(|end| Span::new(source, start, end)));
+        }
+        for span in &spans {
+            let [plainly, drawn] = both(&[*span], &sources);
+            assert_eq!(plainly, drawn, "{span:?}");
+        }
+        // Two and three at once, in all orders, as far as patience goes.
+        for (number, first) in spans.iter().enumerate() {
+            for second in spans.iter().skip(number % 7).step_by(7) {
+                let third = spans[(number * 31 + second.end as usize * 17) % spans.len()];
+                for spans in [&[*first, *second][..], &[*first, *second, third]] {
+                    let [plainly, drawn] = both(spans, &sources);
+                    assert_eq!(plainly, drawn, "{spans:?}");
+                }
             }
         }
     }
