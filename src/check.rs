@@ -53,6 +53,7 @@ fn round(args: &CheckArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
         global,
         configs: &configs,
         shelf: None,
+        last: files.len() == 1 && !args.watch,
     };
     let mut fixes = Vec::new();
     if args.fix || args.unsafe_fixes || args.diff {

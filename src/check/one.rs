@@ -25,6 +25,8 @@ pub struct Checking<'a> {
     pub configs: &'a Configs<'a>,
     /// What files share that call each other.
     pub shelf: Option<&'a Shelf>,
+    /// Nothing comes after this file.
+    pub last: bool,
 }
 
 /// What came of a file. The first of its sources is the file itself.
@@ -111,6 +113,10 @@ pub fn checked(file: &Named, checking: &Checking<'_>) -> Option<Result<Outcome, 
     let bounds = args
         .bounds
         .then(|| bounds::row(&file.name, &checked.program, &sources));
+    if checking.last {
+        // The process is about to end, and the system gives memory back at once.
+        std::mem::forget(checked.program);
+    }
     let mut report = checked.report;
     report
         .findings

@@ -140,9 +140,11 @@ pub fn spelt(name: &str) -> String {
         true => c.to_ascii_lowercase(),
         false => '_',
     };
-    let mut spelt = String::with_capacity(name.len());
-    spelt.extend(name.chars().map(plain));
-    spelt
+    // Most names are nothing but such letters, and those are quick to write in another case.
+    match name.bytes().all(|byte| PART[byte as usize]) {
+        true => name.to_ascii_lowercase(),
+        false => name.chars().map(plain).collect(),
+    }
 }
 
 /// Whether one of the things that a shell variable may stand for is as asked: the value of a
