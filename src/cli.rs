@@ -365,6 +365,7 @@ impl Global {
             timeout_ms: None,
             open: false,
             shelf: None,
+            share: None,
         }
     }
 

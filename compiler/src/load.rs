@@ -3,6 +3,8 @@
 //!
 //! The last place that knows dialects. What comes out is one representation.
 
+mod findings;
+
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Report};
 use crate::dialect::choose::{Choice, Pins, Reason, choose};
@@ -14,6 +16,7 @@ use crate::source::{Source, SourceId, Sources, Span};
 use crate::suppress::{self, Ignore};
 use crate::world::{ReadError, World};
 use bumpalo::Bump;
+use findings::{missing, no_recipe, not_utf8, unreadable};
 use rrc_vm::text::render;
 use rrc_vm::value::Map;
 use rustc_hash::FxHashMap;
@@ -35,7 +38,12 @@ pub struct Options<'a> {
     pub open: bool,
     /// Where files are kept for other programs, and taken from.
     pub shelf: Option<&'a Shelf>,
+    /// Does several things at once, if there is a shelf to put them on.
+    pub share: Option<Share>,
 }
+
+/// Does something for each number below the first, in any order, side by side.
+pub type Share = fn(usize, &(dyn Fn(usize) + Sync));
 
 /// A program, and what is worth knowing about how it was read.
 #[derive(Debug)]
@@ -63,6 +71,7 @@ pub fn load(
         report,
         units: Vec::new(),
         known: FxHashMap::default(),
+        ahead: FxHashMap::default(),
         ignores: Vec::new(),
     };
     let read = loader.file(main, None, &mut vec![main.to_string()]);
@@ -109,6 +118,8 @@ struct File {
 pub struct Shelf {
     numbers: AtomicU32,
     kept: Mutex<Kept>,
+    /// How many bytes of text are kept: what is made of a text takes many times its room.
+    most: usize,
 }
 
 #[derive(Debug, Default)]
@@ -117,10 +128,17 @@ struct Kept {
     bytes: usize,
 }
 
-/// No more bytes of text are kept: what is made of a text takes many times its room.
 const MOST_KEPT: usize = 4 << 20;
 
 impl Shelf {
+    /// A shelf for so many programs: for one alone nothing need be kept.
+    pub fn new(programs: usize) -> Shelf {
+        Shelf {
+            most: if programs > 1 { MOST_KEPT } else { 0 },
+            ..Shelf::default()
+        }
+    }
+
     fn number(&self) -> SourceId {
         SourceId(self.numbers.fetch_add(1, Ordering::Relaxed))
     }
@@ -134,7 +152,7 @@ impl Shelf {
     fn keep(&self, path: &str, alone: &Alone) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.bytes += alone.source.text.len();
-        if kept.bytes <= MOST_KEPT {
+        if kept.bytes <= self.most {
             let copies = kept.files.entry(path.to_string()).or_default();
             copies.push(Arc::new(alone.clone()));
         }
@@ -179,7 +197,7 @@ impl Alone {
             && (!asks_caller || name(own.caller) == name(terms.caller))
     }
 
-    fn read(world: &dyn World, path: &str, terms: Terms, id: SourceId) -> Alone {
+    fn of(path: &str, bytes: Result<Vec<u8>, ReadError>, terms: Terms, id: SourceId) -> Alone {
         let mut alone = Alone {
             terms,
             id,
@@ -191,7 +209,7 @@ impl Alone {
             readable: false,
         };
         let mut report = Report::default();
-        match world.read(path) {
+        match bytes {
             // What has no size beforehand, a pipe, shows only now that it is too large.
             Ok(bytes) if bytes.len() > doc::MAX_BYTES => {
                 let error = ReadError::TooLarge(bytes.len() as u64);
@@ -272,6 +290,8 @@ struct Loader<'a> {
     units: Vec<Read>,
     /// Files that were read, and the unit each became.
     known: FxHashMap<String, Option<usize>>,
+    /// Files that were read before their turn.
+    ahead: FxHashMap<String, Alone>,
     ignores: Vec<Ignore>,
 }
 
@@ -300,8 +320,8 @@ impl Loader<'_> {
         }
     }
 
-    fn alone(&self, path: &str, caller: Option<&'static Dialect>) -> Alone {
-        let terms = Terms {
+    fn terms(&self, path: &str, caller: Option<&'static Dialect>) -> Terms {
+        Terms {
             pins: Pins {
                 always: self.options.dialect,
                 configured: self.world.dialect(path).and_then(dialect::find),
@@ -309,19 +329,58 @@ impl Loader<'_> {
             caller,
             raw: self.options.raw,
             timeout_ms: self.options.timeout_ms,
-        };
+        }
+    }
+
+    fn alone(&mut self, path: &str, caller: Option<&'static Dialect>) -> Alone {
+        let terms = self.terms(path, caller);
         let Some(shelf) = self.options.shelf else {
-            return Alone::read(self.world, path, terms, self.sources.next());
+            return Alone::of(path, self.world.read(path), terms, self.sources.next());
         };
+        if let Some(alone) = self.ahead.remove(path).filter(|alone| alone.suits(&terms)) {
+            return alone;
+        }
         // What a program reads twice it has twice.
         match shelf.find(path, &terms) {
             Some(kept) if !self.sources.has(kept.id) => Alone::clone(&kept),
             _ => {
-                let alone = Alone::read(self.world, path, terms, shelf.number());
+                let alone = Alone::of(path, self.world.read(path), terms, shelf.number());
                 shelf.keep(path, &alone);
                 alone
             }
         }
+    }
+
+    /// Reads these recipes side by side, if there are several.
+    fn read_ahead(&mut self, names: &[String], from: &str, dialect: &'static Dialect) {
+        let (Some(shelf), Some(share)) = (self.options.shelf, self.options.share) else {
+            return;
+        };
+        let mut files: Vec<(String, Terms, _)> = Vec::new();
+        for path in names
+            .iter()
+            .filter_map(|name| self.world.find_recipe(name, from))
+        {
+            if !self.known.contains_key(&path) && !files.iter().any(|(known, ..)| *known == path) {
+                let terms = self.terms(&path, Some(dialect));
+                let bytes = Mutex::new(Some(self.world.read(&path)));
+                files.push((path, terms, bytes));
+            }
+        }
+        if files.len() < 2 {
+            return;
+        }
+        let ahead: Mutex<FxHashMap<String, Alone>> = Mutex::default();
+        share(files.len(), &|number| {
+            let (path, terms, bytes) = &files[number];
+            let bytes = bytes.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(bytes) = bytes {
+                let alone = Alone::of(path, bytes, *terms, shelf.number());
+                let mut ahead = ahead.lock().unwrap_or_else(PoisonError::into_inner);
+                ahead.insert(path.clone(), alone);
+            }
+        });
+        self.ahead = ahead.into_inner().unwrap_or_else(PoisonError::into_inner);
     }
 
     fn extend(
@@ -375,6 +434,13 @@ impl Loader<'_> {
                 0 if !self.options.open => settled(&self.units[0].unit, &steps),
                 _ => FxHashMap::default(),
             };
+            let mut names = Vec::new();
+            for step in &steps {
+                visit::calls(step, &mut |call| {
+                    names.extend(self.name(&call.recipe, &settled).map(|(name, _)| name));
+                });
+            }
+            self.read_ahead(&names, &path, dialect);
             for step in &mut steps {
                 visit::calls_mut(step, &mut |call| {
                     // A name that is known only at run time is found at run time.
@@ -585,57 +651,4 @@ fn close_graph(steps: &mut Vec<Step>, mut held: Step, other: Option<Step>) {
         }
     }
     steps.push(held);
-}
-
-fn missing(name: &str, span: Span) -> Diagnostic {
-    Diagnostic::new(
-        &codes::MISSING_RECIPE,
-        span,
-        format!("there is no recipe `{name}`"),
-    )
-    .help("check the name; recipes are looked for beside this file and in `-R` directories")
-}
-
-fn unreadable(path: &str, source: SourceId, error: ReadError) -> Diagnostic {
-    let (code, message, help) = match error {
-        ReadError::NotFound => (
-            &codes::UNREADABLE_FILE,
-            format!("there is no file `{path}`"),
-            "check the path, and the directory you are in",
-        ),
-        ReadError::Directory => (
-            &codes::UNREADABLE_FILE,
-            format!("`{path}` is a directory"),
-            "name a recipe in it",
-        ),
-        ReadError::TooLarge(bytes) => (
-            &codes::TOO_LARGE,
-            format!(
-                "the file has {bytes} bytes; at most {} are read",
-                doc::MAX_BYTES
-            ),
-            "split the recipe, or move long texts to files of their own",
-        ),
-        ReadError::Other(words) => (
-            &codes::UNREADABLE_FILE,
-            format!("`{path}` cannot be read: {words}"),
-            "check that it is a file you may read",
-        ),
-    };
-    Diagnostic::new(code, Span::top(source), message).help(help)
-}
-
-fn no_recipe(source: SourceId, what: &str) -> Diagnostic {
-    Diagnostic::new(&codes::NOT_A_RECIPE, Span::top(source), what)
-        .help("a recipe is a map with `name` and `steps` or `stages`")
-}
-
-fn not_utf8(source: SourceId, at: usize, text: &str) -> Diagnostic {
-    if text.starts_with("RRB\0") {
-        return Diagnostic::new(&codes::NOT_UTF8, Span::top(source), "this is a plan")
-            .help("it has been checked; `rrc run` runs it, and `rrc disasm` shows what is in it");
-    }
-    let message = format!("byte {at} is not UTF-8 text");
-    Diagnostic::new(&codes::NOT_UTF8, Span::new(source, at, at), message)
-        .help("save the file as UTF-8; if it is not text, it is not a recipe")
 }
