@@ -33,14 +33,17 @@ pub fn mentions(text: &str) -> Vec<MentionAt> {
     let part = |at: usize| bytes.get(at).is_some_and(|byte| PART[*byte as usize]);
     let mut found = Vec::new();
     let (mut at, mut line) = (0, 0);
-    // All such names begin with a capital.
-    while let Some(next) = bytes[at..].iter().position(u8::is_ascii_uppercase) {
-        let start = at + next;
-        at = start;
+    // Word by word: all such names begin with a capital.
+    while at < bytes.len() {
+        let start = at;
         while part(at) {
             at += 1;
         }
-        if start > 0 && part(start - 1) {
+        if at == start {
+            at += 1;
+            continue;
+        }
+        if !bytes[start].is_ascii_uppercase() {
             continue;
         }
         let name = &text[start..at];
