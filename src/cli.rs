@@ -367,6 +367,8 @@ impl Global {
             given: None,
             timeout_ms: None,
             open: false,
+            shelf: None,
+            share: None,
         }
     }
 
