@@ -59,6 +59,8 @@ impl<'a> Lower<'_, 'a> {
                 match self.earlier_default(name, env) {
                     Some((message, first)) => self.shadowed(message, first, span),
                     None if env.repeats == 0 && repeat_name(name).is_some() => {}
+                    // Two that never run together may well differ.
+                    None if env.guarded => {}
                     None => self.conflicting(name, text, span),
                 }
             }

@@ -79,6 +79,8 @@ pub struct Env<'a> {
     pub timed: bool,
     /// Whether what fails here need not end the run: it is in a branch, or is tried again.
     pub apart: bool,
+    /// Whether a condition decides if what stands here runs.
+    pub guarded: bool,
 }
 
 /// The variables of the innermost of so many repeats.

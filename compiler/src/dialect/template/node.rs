@@ -246,6 +246,7 @@ impl<'a> Lower<'_, 'a> {
         let inner = Env {
             repeats: outer.repeats + u32::from(repeat.is_some()),
             timed: outer.timed || self.ends(node),
+            guarded: outer.guarded || guard.is_some(),
             apart: outer.apart || parallel || node.get("retry").is_some(),
             ..outer
         };
