@@ -139,6 +139,7 @@ codes! {
     CONDITION_BEFORE_REPEAT "RRC0406" "condition-before-repeat" Error "`when` reads what only its own `repeat` sets";
     PARALLEL_STEPS "RRC0407" "parallel-steps" Warning "the steps of a parallel `repeat` run at once as well";
     SECRET_IN_ARGV "RRC0408" "secret-in-argv" Warning "a secret becomes an argument of a program, where others can see it";
+    BROKEN_SCRIPT "RRC0409" "broken-script" Error "shell text that bash cannot read";
 
     VALUE_IN_PROGRAM_TEXT "RRC0501" "value-in-program-text" Warning "a value becomes part of another program's text";
     VALUE_AS_COMMAND "RRC0502" "value-as-command" Warning "a value is used as the name of a command";

@@ -177,7 +177,8 @@ impl Loader<'_> {
             always: self.options.dialect,
             configured: self.world.dialect(path).and_then(dialect::find),
         };
-        let choice = choose(pins, caller, path, source, &text, root, self.report);
+        let place = self.world.absolute(path);
+        let choice = choose(pins, caller, &place, source, &text, root, self.report);
         let how = dialect::Options {
             deliberate: choice.is_deliberate(),
             raw: self.options.raw,

@@ -154,3 +154,32 @@ fn progress_is_not_for_pipes() {
     let said = folder.rrc(&["check", "."]).go().exits(0);
     assert_eq!(said.err, "nothing found\n");
 }
+
+#[test]
+fn a_path_means_the_same_however_it_is_typed() {
+    let folder = Folder::new();
+    let kept = "name: kept\nsteps:\n- {id: a, type: bash, command: 'echo {{whom}}'}\n";
+    folder.write("amplifier-bundle/recipes/deep/kept.yaml", kept);
+    folder.write("my.claude/recipes/other.yaml", kept);
+    folder.write("amplifier-bundle/recipes-old/other.yaml", kept);
+    folder.write("up.yaml", kept);
+    for (place, path, warned) in [
+        ("", "amplifier-bundle/recipes/deep/kept.yaml", true),
+        ("amplifier-bundle", "recipes/deep/kept.yaml", true),
+        ("amplifier-bundle/recipes", "deep", true),
+        ("amplifier-bundle/recipes/deep", "kept.yaml", true),
+        ("amplifier-bundle/recipes/deep", ".", true),
+        ("amplifier-bundle/recipes", "../../up.yaml", false),
+        ("", "my.claude/recipes/other.yaml", false),
+        ("my.claude/recipes", "other.yaml", false),
+        ("", "amplifier-bundle/recipes-old", false),
+    ] {
+        let script = format!("cd ./{place} && $RRC check --format concise {path}");
+        let said = folder.sh(&script).go().exits(if warned { 0 } else { 1 });
+        assert_eq!(
+            said.out.contains("warning[RRC0201]"),
+            warned,
+            "{place} {path}: {said:?}"
+        );
+    }
+}

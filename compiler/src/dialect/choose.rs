@@ -62,7 +62,8 @@ const AMPLIHACK_STEP_FIELDS: &[&str] = &[
     "auto_stage",
 ];
 /// Directories where one runner looks for recipes.
-const AMPLIHACK_DIRECTORIES: &[&str] = &[".claude/recipes", "amplifier-bundle/recipes"];
+const AMPLIHACK_DIRECTORIES: &[[&str; 2]] =
+    &[[".claude", "recipes"], ["amplifier-bundle", "recipes"]];
 
 /// One sign in the file, and how much it says.
 struct Sign {
@@ -99,6 +100,7 @@ pub struct Pins {
     pub configured: Option<&'static Dialect>,
 }
 
+/// `path` is where the file is from the root on, however it was called.
 pub fn choose(
     pins: Pins,
     caller: Option<&'static Dialect>,
@@ -130,9 +132,7 @@ pub fn choose(
         signs.retain(|sign| sign.strong);
     }
     let Some(first) = signs.first() else {
-        let kept = AMPLIHACK_DIRECTORIES
-            .iter()
-            .any(|directory| path.contains(directory));
+        let kept = is_kept(path);
         return match (kept, caller) {
             (true, _) => Choice {
                 dialect: &AMPLIHACK,
@@ -182,6 +182,24 @@ pub fn choose(
         dialect: first.dialect,
         reason: Reason::Evidence(first.span, first.what),
     }
+}
+
+/// Whether a file is in one of the directories of a runner, at any depth.
+fn is_kept(path: &str) -> bool {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    parts.pop();
+    parts
+        .windows(2)
+        .any(|pair| AMPLIHACK_DIRECTORIES.iter().any(|kept| kept == pair))
 }
 
 /// `# rrc: dialect = NAME`, on a line of its own.
@@ -318,10 +336,11 @@ fn collect_step(step: Node<'_>, signs: &mut Signs) {
     }
 }
 
-/// `{{x}} == 'a'` is one dialect's way, `x == 'a'` the other's.
+/// `{{x}} == 'a'` is one dialect's way, `x == 'a'` the other's. A hole in quotes is nobody's: neither
+/// runner puts the value there.
 fn condition(written: Text<'_>, signs: &mut Signs) {
     let text = written.text();
-    if let Some(at) = text.find("{{") {
+    if let Some(at) = bare_hole(text) {
         let what = "`{{` in a condition";
         let end = text[at..].find("}}").map_or(at + 2, |end| at + end + 2);
         signs.add(Sign {
@@ -353,4 +372,21 @@ fn condition(written: Text<'_>, signs: &mut Signs) {
             strong: true,
         });
     }
+}
+
+/// The first `{{` of a condition that no quotes hold.
+fn bare_hole(text: &str) -> Option<usize> {
+    let mut quote = None;
+    let mut escaped = false;
+    for (at, letter) in text.char_indices() {
+        match (quote, letter) {
+            (Some(_), _) if escaped => escaped = false,
+            (Some(_), '\\') => escaped = true,
+            (Some(open), letter) if letter == open => quote = None,
+            (None, '\'' | '"') => quote = Some(letter),
+            (None, '{') if text[at..].starts_with("{{") => return Some(at),
+            _ => {}
+        }
+    }
+    None
 }

@@ -15,6 +15,7 @@ mod pace;
 mod raw;
 mod recipe;
 mod step;
+mod strange;
 pub mod template;
 mod text;
 

@@ -4,7 +4,7 @@ use super::Dialect;
 use super::fields::{RECIPE, STAGE};
 use super::literal::literal;
 use super::text::Lower;
-use super::{order, raw};
+use super::{order, raw, strange};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Fix, Report, nearest};
 use crate::doc::fields::{Fields, name_span, text_of};
@@ -38,10 +38,12 @@ pub fn lower(
     options: Options,
     report: &mut Report,
 ) -> Option<Lowered> {
+    let said = report.findings.len();
     let fields = Fields::new(&RECIPE, node, dialect.schema, report);
     if !fields.is_map() {
         return None;
     }
+    strange::documents_inputs(&fields, said, report);
     let mut lower = Lower {
         dialect,
         report,
@@ -468,7 +470,9 @@ impl Lower<'_> {
             );
         }
         for (index, stage) in stages.iter().enumerate() {
+            let said = self.report.findings.len();
             let fields = Fields::new(&STAGE, *stage, self.dialect.schema, self.report);
+            strange::no_gate(&fields, self.dialect.schema, said, self.report);
             if !fields.is_map() {
                 continue;
             }

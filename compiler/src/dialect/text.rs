@@ -4,7 +4,7 @@
 //! and paths become reads with the dialect's policies written out.
 
 use super::Dialect;
-use crate::codes;
+use crate::codes::{self, Severity};
 use crate::diagnostic::{Diagnostic, Edit, Fix, Report};
 use crate::doc::Text as Written;
 use crate::expr::{self, Comparison, Filter, Function, Hole, Method, Path, Piece, SegmentKind};
@@ -383,8 +383,14 @@ impl Lower<'_> {
             })
             .collect();
         let compiled = shell::compile(&plain.text, &at);
+        let broken = self.broken_script(written, &plain, &at);
+        let mut lost = broken;
         for problem in compiled.problems {
-            self.shell_problem(written, &plain, problem);
+            // Where the text cannot be read any further, all holes behind that place are lost.
+            let is_lost = compiled.positions[problem.hole].is_lost();
+            if !(is_lost && std::mem::replace(&mut lost, true)) {
+                self.shell_problem(written, &plain, problem);
+            }
         }
         for (hole, position) in holes.iter().zip(&compiled.positions) {
             self.secret_in_argv(written, hole, position);
@@ -435,6 +441,30 @@ impl Lower<'_> {
             });
         }
         script
+    }
+
+    /// Says what the shell cannot read, and whether it gives up there.
+    fn broken_script(
+        &mut self,
+        written: Written<'_>,
+        plain: &Plain,
+        holes: &[shell::HoleAt],
+    ) -> bool {
+        let Some(broken) = shell::broken(&plain.text, holes) else {
+            return false;
+        };
+        let place = |range| written.span(plain.written(range));
+        let mut finding =
+            Diagnostic::new(&codes::BROKEN_SCRIPT, place(broken.range), broken.message)
+                .help(broken.help);
+        if let Some(opened) = broken.opened {
+            finding = finding.label(place(opened), "it begins here");
+        }
+        if broken.harmless {
+            finding = finding.severity(Severity::Warning);
+        }
+        self.report.add(finding);
+        !broken.harmless
     }
 
     fn shell_problem(&mut self, written: Written<'_>, plain: &Plain, problem: shell::Problem) {

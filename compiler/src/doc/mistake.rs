@@ -550,3 +550,18 @@ fn bad_escape(text: &str) -> Option<Range<usize>> {
         at = next + text[next..].find('\\')?;
     }
 }
+
+/// The text with letters or blanks over what cannot be read; every offset stays.
+pub(super) fn cover(text: &str, masks: &[Mask]) -> String {
+    let mut bytes = text.as_bytes().to_vec();
+    for mask in masks {
+        let letter = if mask.cover == Cover::Blank {
+            b' '
+        } else {
+            b'x'
+        };
+        bytes[mask.range.clone()].fill(letter);
+    }
+    // Masks lie on character boundaries, so nothing is lost here.
+    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
+}

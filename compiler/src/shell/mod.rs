@@ -14,6 +14,7 @@ mod programs;
 pub mod render;
 mod repair;
 mod scan;
+mod syntax;
 mod word;
 
 #[cfg(test)]
@@ -22,6 +23,7 @@ mod tests;
 pub use mention::{Mentioned, is_nounset, mentions, spelt, stands_for};
 pub use needed::{is_builtin, needed};
 pub use position::{Place, Position, Problem, Quote, Repair, Use};
+pub use syntax::{Broken, broken};
 
 use crate::codes;
 use position::Refusal;
