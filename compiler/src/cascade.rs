@@ -3,7 +3,7 @@
 use crate::codes::{self, Code};
 use crate::diagnostic::{Diagnostic, Report};
 use crate::source::{SourceId, Span};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What is not known any more when part of a file has not been read.
 const UNREAD: &[&Code] = &[
@@ -18,6 +18,9 @@ const MOVED: &[&Code] = &[
     &codes::MISSING_FIELD,
     &codes::NO_COMMAND,
 ];
+
+/// How many holes without quotes are said in a file that has other mistakes.
+const MOST_HOLES: usize = 3;
 
 #[derive(Default)]
 struct Broken {
@@ -36,13 +39,51 @@ pub fn settle(report: &mut Report) {
             broken.json |= json;
         }
     }
+    misplaced(report);
     if files.is_empty() {
         return;
     }
+    let mut holes: FxHashMap<SourceId, usize> = FxHashMap::default();
     report.findings.retain(|finding| {
         let broken = files.get(&finding.span.source);
-        broken.is_none_or(|broken| !follows(finding, broken))
+        let Some(broken) = broken else { return true };
+        // Text that has become YAML is full of holes without quotes.
+        if finding.code == &codes::UNQUOTED_HOLE {
+            let said = holes.entry(finding.span.source).or_default();
+            *said += 1;
+            return *said <= MOST_HOLES;
+        }
+        !follows(finding, broken)
     });
+}
+
+/// A name that stands where it is no field is not missing as well: it is in the wrong place.
+fn misplaced(report: &mut Report) {
+    let mut names: FxHashSet<(SourceId, String)> = FxHashSet::default();
+    for finding in &report.findings {
+        if finding.code == &codes::UNKNOWN_FIELD {
+            let words = finding.labels.iter().map(|label| &label.message);
+            for word in words
+                .chain([&finding.message])
+                .filter_map(|text| quoted(text))
+            {
+                names.insert((finding.span.source, word.to_string()));
+            }
+        }
+    }
+    if names.is_empty() {
+        return;
+    }
+    report.findings.retain(|finding| {
+        finding.code != &codes::UNDEFINED_VARIABLE
+            || quoted(&finding.message)
+                .is_none_or(|name| !names.contains(&(finding.span.source, name.to_string())))
+    });
+}
+
+/// The first word of a message that is the user's.
+fn quoted(message: &str) -> Option<&str> {
+    message.split('`').nth(1)
 }
 
 fn follows(finding: &Diagnostic, broken: &Broken) -> bool {

@@ -156,6 +156,7 @@ codes! {
     DANGLING_FLAG "RRC0513" "dangling-flag" Note "a flag that is left alone when its value is empty";
     MACHINE_PATH "RRC0514" "machine-path" Note "a path of one machine in a template";
     HOME_IN_ARGUMENT "RRC0515" "home-in-argument" Warning "`~` in an argument, where nothing expands it";
+    OTHER_RUNNER "RRC0516" "other-runner" Note "text that means something else to the runner it was written for";
     SHELLCHECK "RRC0590" "shellcheck" Warning "shellcheck finds something in shell text";
 
     TOO_MANY_STEPS "RRC0601" "too-many-steps" Error "a recipe has more steps than rrc accepts";

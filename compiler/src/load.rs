@@ -170,7 +170,7 @@ impl Loader<'_> {
             return file;
         }
         if let Some(what) = dialect::not_a_recipe(root) {
-            self.report.add(no_recipe(source, what));
+            self.report.add(no_recipe(source, what, is_json));
             return file;
         }
         let pins = Pins {
@@ -500,9 +500,11 @@ fn unreadable(path: &str, source: SourceId, error: ReadError) -> Diagnostic {
     Diagnostic::new(code, Span::top(source), message).help(help)
 }
 
-fn no_recipe(source: SourceId, what: &str) -> Diagnostic {
-    Diagnostic::new(&codes::NOT_A_RECIPE, Span::top(source), what)
-        .help("a recipe is a map with `name` and `steps` or `stages`")
+fn no_recipe(source: SourceId, what: &str, is_json: bool) -> Diagnostic {
+    Diagnostic::new(&codes::NOT_A_RECIPE, Span::top(source), what).help(match is_json {
+        true => "a template has `template`, tool metadata has `atip`",
+        false => "a recipe is a map with `name` and `steps` or `stages`",
+    })
 }
 
 fn not_utf8(source: SourceId, at: usize, text: &str) -> Diagnostic {

@@ -74,6 +74,19 @@ struct Sign {
     strong: bool,
 }
 
+impl Sign {
+    /// What it is, in a message.
+    fn words(&self) -> String {
+        match self.what.contains([' ', '`']) {
+            true => self.what.to_string(),
+            false => format!("`{}`", self.what),
+        }
+    }
+}
+
+/// A step that is no bash step to the other dialect.
+const UNTYPED: &str = "`command` without `type`";
+
 /// The first sign of each kind; the others say nothing new.
 #[derive(Default)]
 struct Signs(Vec<Sign>);
@@ -154,8 +167,17 @@ pub fn choose(
     {
         let message = format!(
             "the file is written in two dialects: {} is `{}`, {} is `{}`",
-            first.what, first.dialect.name, other.what, other.dialect.name
+            first.words(),
+            first.dialect.name,
+            other.words(),
+            other.dialect.name
         );
+        let untyped = [first, other].iter().any(|sign| sign.what == UNTYPED);
+        let or = if untyped {
+            ", or add `type: bash` to the step"
+        } else {
+            ""
+        };
         let pin = format!("# rrc: dialect = {}\n", first.dialect.name);
         let edits = vec![Edit {
             span: Span::top(source),
@@ -165,10 +187,10 @@ pub fn choose(
             Diagnostic::new(&codes::DIALECT_CONFLICT, other.span, message)
                 .label(
                     first.span,
-                    format!("{} speaks for `{}`", first.what, first.dialect.name),
+                    format!("{} speaks for `{}`", first.words(), first.dialect.name),
                 )
                 .help(format!(
-                    "say which one is meant, with `{}` at the top",
+                    "say which one is meant, with `{}` at the top{or}",
                     pin.trim()
                 ))
                 .fix(Fix {
@@ -321,7 +343,7 @@ fn collect_step(step: Node<'_>, signs: &mut Signs) {
                 });
             }
             if step.get("type").is_none() {
-                let what = "`command` without `type`";
+                let what = UNTYPED;
                 signs.add(Sign {
                     dialect: &AMPLIHACK,
                     span: entry.key.span,

@@ -12,6 +12,8 @@ mod literal;
 mod loops;
 mod order;
 mod pace;
+mod portable;
+mod printed;
 mod raw;
 mod recipe;
 mod step;

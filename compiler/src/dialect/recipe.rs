@@ -15,7 +15,7 @@ use crate::ir::{
 };
 use crate::source::{SourceId, Span};
 use rrc_vm::plan::StepKind;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// More steps than this are refused: nobody wrote them, and every table grows with them.
 pub const MOST_STEPS: usize = 20_000;
@@ -54,6 +54,8 @@ pub fn lower(
         pasted: Vec::new(),
         graph: false,
         secrets: Vec::new(),
+        free: FxHashSet::default(),
+        prints_json: false,
     };
     let name = lower.header(&fields, options);
     if lower.report_choice(&fields) == Some("raw") {
@@ -131,6 +133,8 @@ pub fn lower_expression(
         pasted: Vec::new(),
         graph: false,
         secrets: Vec::new(),
+        free: FxHashSet::default(),
+        prints_json: false,
     };
     let written = Written::plain(text, Span::new(source, 0, text.len()));
     let Guard { expr, truth } = lower.condition(written)?;
@@ -244,10 +248,14 @@ impl Lower<'_> {
         let mut inputs = Vec::new();
         for entry in fields.map("context", self.report).unwrap_or_default() {
             let Some(name) = entry.name() else { continue };
+            let default = literal(entry.value, self.dialect.schema, self.report);
+            if default == Literal::Null || default == Literal::Text(String::new()) {
+                self.free.insert(name.to_string());
+            }
             inputs.push(Input {
                 name: name.to_string(),
                 span: name_span(entry.key),
-                default: literal(entry.value, self.dialect.schema, self.report),
+                default,
             });
         }
         inputs

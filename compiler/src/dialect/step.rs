@@ -9,8 +9,8 @@ use super::loops::Looping;
 use super::text::Lower;
 use super::{strange, template};
 use crate::codes;
-use crate::diagnostic::{Diagnostic, Fix};
-use crate::doc::fields::{Fields, article, name_span, text_of};
+use crate::diagnostic::{Diagnostic, Fix, Report};
+use crate::doc::fields::{Fields, name_span, text_of};
 use crate::doc::{Kind, Node as Doc, Plain, resolve};
 use crate::ir::flow::Flow;
 use crate::ir::{
@@ -61,6 +61,7 @@ impl Lower<'_> {
             // The loop is missing, which is said; what it would have set is still meant.
             binds.extend(self.bind(&fields, "collect", Read::Value));
         }
+        let hidden = self.hide_facts(&fields);
         let (work, step_kind) = match (compound, kind) {
             (true, _) => (Some(self.body_steps(&fields)), StepKind::Loop),
             (false, Some("bash")) => (self.bash(&fields), StepKind::Bash),
@@ -70,6 +71,10 @@ impl Lower<'_> {
             (false, Some("tool")) => (self.no_such_work(&fields), StepKind::Tool),
             (false, _) => (None, StepKind::Bash),
         };
+        self.facts.extend(hidden);
+        if kind == Some("agent") {
+            self.free.extend(binds.iter().map(|bind| bind.name.clone()));
+        }
         self.loop_only(&fields, looped);
         fields.check(UNREAD, self.report);
         if kind != Some("agent") {
@@ -172,19 +177,20 @@ impl Lower<'_> {
             }
         }
         for (other, own) in KINDS.iter().filter(|(other, _)| *other != kind) {
-            for field in own.iter().filter(|field| fields.has(field)) {
-                let span = fields.key_span(field).unwrap_or_else(|| fields.head());
-                let this = article(kind);
-                let message = format!("`{field}` belongs to {other} steps; this is {this} step");
-                self.report
-                    .add(
-                        Diagnostic::new(&codes::FOREIGN_FIELD, span, message).help(format!(
-                            "remove `{field}`, or make the step `type: {other}`"
-                        )),
-                    );
-            }
+            let foreign: Vec<&str> = own.iter().copied().filter(|f| fields.has(f)).collect();
+            strange::foreign(fields, kind, other, &foreign, self.report);
         }
         Some(kind)
+    }
+
+    /// Takes out the facts that the variable of a loop hides from its body.
+    fn hide_facts(&mut self, fields: &Fields<'_>) -> Vec<(&'static str, Literal)> {
+        let item = fields.node("as").filter(|_| fields.has("foreach"));
+        let Some(item) = item.and_then(|item| item.text()) else {
+            return Vec::new();
+        };
+        let hides = |fact: &mut (&str, Literal)| fact.0 == item.text();
+        self.facts.extract_if(.., hides).collect()
     }
 
     /// A command template: in the step itself, or a file of its own.
@@ -232,7 +238,9 @@ impl Lower<'_> {
         }
         let shell = fields.text("shell", self.report);
         let said = self.report.findings.len();
+        self.prints_json = fields.boolean("parse_json", &mut Report::default()) == Some(true);
         let script = self.script(command);
+        self.prints_json = false;
         // Another shell reads another language.
         let program = shell.map_or("bash", |shell| {
             shell.text().rsplit('/').next().unwrap_or("")

@@ -1,10 +1,12 @@
-//! What is said about a field that a map does not have, where the map itself decides what to do.
+//! What is said about a field that a map does not have, or that another kind of step has, where the
+//! map itself decides what to do.
 
 use super::fields::KINDS;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Report};
-use crate::doc::fields::{Fields, name_span};
+use crate::doc::fields::{Fields, article, name_span};
 use crate::doc::{Entry, Plain, Schema, resolve};
+use crate::source::Span;
 
 /// A field that another kind of step has is not what was meant, however near its name is.
 pub fn of_another_kind(fields: &Fields<'_>, kind: Option<&str>, said: usize, report: &mut Report) {
@@ -36,6 +38,42 @@ pub fn of_another_kind(fields: &Fields<'_>, kind: Option<&str>, said: usize, rep
             finding.fix = None;
         }
     }
+}
+
+/// Fields of another kind of step. Many of them are another step that has run into this one.
+pub fn foreign(
+    fields: &Fields<'_>,
+    kind: &str,
+    other: &str,
+    foreign: &[&str],
+    report: &mut Report,
+) {
+    const MANY: usize = 3;
+    let place = |field: &str| fields.key_span(field).unwrap_or_else(|| fields.head());
+    let this = article(kind);
+    if foreign.len() < MANY {
+        for field in foreign {
+            let message = format!("`{field}` belongs to {other} steps; this is {this} step");
+            let help = format!("remove `{field}`, or make the step `type: {other}`");
+            report.add(Diagnostic::new(&codes::FOREIGN_FIELD, place(field), message).help(help));
+        }
+        return;
+    }
+    let names: Vec<String> = foreign.iter().map(|field| format!("`{field}`")).collect();
+    let message = format!(
+        "{} belong to {other} steps; this is {this} step",
+        names.join(", ")
+    );
+    let mut places: Vec<Span> = foreign.iter().map(|field| place(field)).collect();
+    places.sort_unstable();
+    let mut finding = Diagnostic::new(&codes::FOREIGN_FIELD, places[0], message).help(format!(
+        "put `- id: …` before them if they are a step of their own, or make this step \
+         `type: {other}`"
+    ));
+    for span in &places[1..] {
+        finding = finding.label(*span, "and this");
+    }
+    report.add(finding);
 }
 
 /// `inputs: [{name, description}, …]` beside a `context` tells people what the recipe takes.

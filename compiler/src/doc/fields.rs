@@ -7,7 +7,7 @@ use super::node::{Entry, Kind, Node, Text};
 use super::scalar::{Plain, Schema, resolve};
 use super::shape::{Field, Shape, Type, bounds, choices, nested};
 use crate::codes;
-use crate::diagnostic::{Diagnostic, Fix, Report, nearest};
+use crate::diagnostic::{Diagnostic, Fix, Label, Report, nearest};
 use crate::source::Span;
 
 /// How a value is named behind "not".
@@ -27,6 +27,10 @@ pub fn describe(node: Node<'_>, schema: Schema) -> &'static str {
 
 /// A noun behind its article.
 pub fn article(what: &str) -> String {
+    // What has a name of its own has no article.
+    if what.starts_with('`') {
+        return what.to_string();
+    }
     let vowel = what.starts_with(['a', 'e', 'i', 'o', 'u']);
     format!("{} {what}", if vowel { "an" } else { "a" })
 }
@@ -47,7 +51,12 @@ pub fn wrong_type(what: &str, must: &str, node: Node<'_>, schema: Schema, report
             node.span,
             format!("{what} must be {must}, not {}", describe(node, schema)),
         )
-        .help(format!("write {must} here")),
+        .help(match node.text() {
+            Some(text) if text.text().contains("{{") && must.contains("number") => {
+                "no hole is filled in here: write the number itself".to_string()
+            }
+            _ => format!("write {must} here"),
+        }),
     );
 }
 
@@ -74,6 +83,12 @@ fn takes(ty: &Type, node: Node<'_>) -> bool {
         (Type::Map(_) | Type::Nested(_), kind) => matches!(kind, Kind::Map(_)),
         (_, kind) => matches!(kind, Kind::Scalar(_)),
     }
+}
+
+/// Whether a text needs no quotes, wherever it stands.
+fn is_word(text: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    text.starts_with(|c: char| c.is_ascii_alphabetic()) && text.chars().all(plain)
 }
 
 fn holds_maps(node: Node<'_>) -> bool {
@@ -167,6 +182,14 @@ impl<'a> Fields<'a> {
                 && let Some(last) = report.findings.last_mut()
             {
                 last.message = format!("{}, nor any of {rest} others", last.message);
+                for entry in &keys[OFTEN..] {
+                    let name = entry.name().unwrap_or("");
+                    let message = format!("nor `{name}`");
+                    last.labels.push(Label {
+                        span: name_span(entry.key),
+                        message,
+                    });
+                }
             }
         }
     }
@@ -499,6 +522,13 @@ impl<'a> Fields<'a> {
         let list = node.list();
         if list.is_none() {
             self.wrong(field, "a list", node, report);
+            if let Some(text) = node.text().filter(|text| is_word(text.text()))
+                && let Some(last) = report.findings.last_mut()
+            {
+                let one = format!("[{}]", text.text());
+                last.help = Some(format!("write `{one}`, a list of one"));
+                last.fix = Some(Fix::safe(format!("write `{one}`"), node.span, one));
+            }
         }
         list
     }

@@ -101,7 +101,7 @@ pub fn read<'a>(
         reader.say(
             span,
             "text stands behind the end of the value",
-            "a JSON file holds one value; remove what follows",
+            "a JSON file holds one value: a bracket is missing before this, or this is too much",
         );
     }
     (!root.is_broken()).then_some(root)
@@ -494,6 +494,10 @@ impl<'a> Reader<'a, '_> {
             Some(Ok(Token::Word)) => found(format!("expected {expected}, found `{written}`"))
                 .help("put text in double quotes")
                 .fix(Fix::unsafe_("put it in double quotes", span, quotes())),
+            Some(Ok(Token::Colon)) if expected.contains(']') => {
+                found(format!("expected {expected}, found `{written}`"))
+                    .help("a list has no keys: is a `]` missing before this one?")
+            }
             Some(_) => found(format!("expected {expected}, found `{written}`"))
                 .help("look for a missing or extra comma, colon or bracket before this place"),
         };

@@ -358,7 +358,7 @@ fn stuck(mistake: &Mistake, scene: &Scene<'_>) -> Diagnostic {
             if earlier && scene.last.end <= at && scene.last.start < scene.last.end {
                 syntax(here, "a `:` stands in text that began on an earlier line")
                     .label(scene.one(begun.start as usize), "the text begins here")
-                    .help("give this line the indentation of its neighbours, or the text above its `:`")
+                    .help("indent this line as its neighbours are, or give the line above a `:` of its own")
             } else {
                 syntax(here, "a `:` cannot stand here")
                     .help("put the text in quotes, or begin a new line")

@@ -259,10 +259,9 @@ impl<'a, 'm> Reader<'a, 'm> {
     }
 
     fn clamp(&self, range: Range<usize>) -> Range<usize> {
-        let end = self
-            .text
-            .floor_char_boundary(range.end.min(self.text.len()));
-        let start = self.text.floor_char_boundary(range.start.min(end));
+        let text = self.text;
+        let end = text.floor_char_boundary(range.end.min(text.len()));
+        let start = text.floor_char_boundary(range.start.min(end));
         start..end
     }
 
@@ -349,8 +348,7 @@ impl<'a, 'm> Reader<'a, 'm> {
         let rest = self.entries.split_off(frame.first + at);
         for (range, more) in [(frame.start..middle, rest), (middle..end, Vec::new())] {
             let span = self.span(range);
-            let kind = self.close_map(frame.first, span);
-            let mut node = Node::new(span, kind);
+            let mut node = Node::new(span, self.close_map(frame.first, span));
             node.partial = true;
             self.complete(node, 0, 0, frame.height + 1);
             self.entries.extend(more);

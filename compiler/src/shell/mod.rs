@@ -327,7 +327,9 @@ fn problems(
         if position.place == Place::Command && position.reach == Use::Env {
             problem(
                 &codes::VALUE_AS_COMMAND,
-                format!("the value of `{written}` is the name of a command, all of it"),
+                format!(
+                    "`{written}` is one word to the shell: blanks in it are part of the program's name"
+                ),
                 "if it holds a command with arguments, split it with the `words` filter".to_owned(),
                 repair::words_filter(at, written),
             );
