@@ -81,9 +81,9 @@ fn misplaced(report: &mut Report) {
     });
 }
 
-/// The first word of a message that is the user's.
+/// The last word of a message that is the user's.
 fn quoted(message: &str) -> Option<&str> {
-    message.split('`').nth(1)
+    message.rsplit('`').nth(1)
 }
 
 fn follows(finding: &Diagnostic, broken: &Broken) -> bool {

@@ -429,10 +429,13 @@ impl<'a> Scope<'a> {
         self.show(&bind.name);
     }
 
-    /// The variable of a loop is local, and may hide anything.
+    /// The variable of a loop is local, and may hide what is the same in all of a recipe.
     fn set_item(&mut self, item: &'a Bind, report: &mut Report) {
         let name = &item.name;
-        if self.reserved.contains(&name.as_str()) {
+        if name != "recipe" {
+            return self.set(item, report);
+        }
+        if self.reserved.contains(&"recipe") {
             let message = format!("in this loop `{name}` is the item, not what rrc says of it");
             report.add(
                 Diagnostic::new(&codes::RESERVED_NAME, item.span, message)

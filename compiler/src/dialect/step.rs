@@ -183,14 +183,15 @@ impl Lower<'_> {
         Some(kind)
     }
 
-    /// Takes out the facts that the variable of a loop hides from its body.
+    /// Takes out the fact that the variable of a loop hides from its body.
     fn hide_facts(&mut self, fields: &Fields<'_>) -> Vec<(&'static str, Literal)> {
         let item = fields.node("as").filter(|_| fields.has("foreach"));
-        let Some(item) = item.and_then(|item| item.text()) else {
+        if item.and_then(|item| item.text()).map(|item| item.text()) != Some("recipe") {
             return Vec::new();
-        };
-        let hides = |fact: &mut (&str, Literal)| fact.0 == item.text();
-        self.facts.extract_if(.., hides).collect()
+        }
+        self.facts
+            .extract_if(.., |fact| fact.0 == "recipe")
+            .collect()
     }
 
     /// A command template: in the step itself, or a file of its own.

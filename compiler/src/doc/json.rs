@@ -611,6 +611,17 @@ mod tests {
                 "{\"a\": 1, \"a\": 2}",
                 &["RRC0008 \"a\" `a` stands twice in one map"],
             ),
+            (
+                "[\"a\", \"b\": 1, \"c\": 2, \"d\": [3 4]]",
+                &[
+                    "RRC0005 \":\" expected `,` or `]`, found `:`",
+                    "RRC0005 \"4\" expected `,` or `]`, found `4`",
+                ],
+            ),
+            (
+                "{\"a\", \"b\", \"c\"}",
+                &["RRC0005 \",\" expected `:` behind the key, found `,`"],
+            ),
             ("", &["RRC0010 \"\" the file is empty"]),
             (
                 "1e999",

@@ -527,7 +527,10 @@ impl Reader<'_> {
             match self.peek() {
                 None | Some(b'\n' | b';' | b'|' | b')') => return Ok(()),
                 Some(b'&') if !self.sees("&>") => return Ok(()),
-                Some(b'#') => return Ok(self.comment()),
+                Some(b'#') => {
+                    self.comment();
+                    return Ok(());
+                }
                 Some(b'<' | b'>' | b'&') if !self.sees("<(") && !self.sees(">(") => {
                     self.redirection()?;
                     continue;
