@@ -139,7 +139,7 @@ codes! {
     CONDITION_BEFORE_REPEAT "RRC0406" "condition-before-repeat" Error "`when` reads what only its own `repeat` sets";
     PARALLEL_STEPS "RRC0407" "parallel-steps" Warning "the steps of a parallel `repeat` run at once as well";
     SECRET_IN_ARGV "RRC0408" "secret-in-argv" Warning "a secret becomes an argument of a program, where others can see it";
-    BROKEN_SCRIPT "RRC0409" "broken-script" Error "shell text that bash cannot read";
+    BROKEN_SCRIPT "RRC0412" "broken-script" Error "shell text that bash cannot read";
 
     VALUE_IN_PROGRAM_TEXT "RRC0501" "value-in-program-text" Warning "a value becomes part of another program's text";
     VALUE_AS_COMMAND "RRC0502" "value-as-command" Warning "a value is used as the name of a command";
@@ -156,7 +156,7 @@ codes! {
     DANGLING_FLAG "RRC0513" "dangling-flag" Note "a flag that is left alone when its value is empty";
     MACHINE_PATH "RRC0514" "machine-path" Note "a path of one machine in a template";
     HOME_IN_ARGUMENT "RRC0515" "home-in-argument" Warning "`~` in an argument, where nothing expands it";
-    OTHER_RUNNER "RRC0516" "other-runner" Note "text that means something else to the runner it was written for";
+    OTHER_RUNNER "RRC0518" "other-runner" Note "text that means something else to the runner it was written for";
     SHELLCHECK "RRC0590" "shellcheck" Warning "shellcheck finds something in shell text";
 
     TOO_MANY_STEPS "RRC0601" "too-many-steps" Error "a recipe has more steps than rrc accepts";
