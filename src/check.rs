@@ -226,7 +226,8 @@ fn nothing(args: &CheckArgs, streams: &mut Streams<'_>) -> io::Result<u8> {
     writeln!(streams.err, "rrc: no recipes in {}", args.paths.join(", "))?;
     writeln!(
         streams.err,
-        "help: a recipe is a .yaml or .yml file with `steps` or `stages`"
+        "help: a recipe is a .yaml or .yml file with `steps` or `stages`, a template is a .json file \
+         with `template`"
     )?;
     Ok(USAGE)
 }

@@ -143,6 +143,14 @@ impl World for Disk {
         known
     }
 
+    fn absolute(&self, path: &str) -> String {
+        let absolute = std::path::absolute(path);
+        absolute.map_or_else(
+            |_| path.to_string(),
+            |path| path.to_string_lossy().into_owned(),
+        )
+    }
+
     fn dialect(&self, path: &str) -> Option<&str> {
         self.config.dialect(path).map(|dialect| dialect.name)
     }

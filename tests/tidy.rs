@@ -335,7 +335,7 @@ const CRATES: [(&str, &[&[&str]]); 4] = [
             &[
                 "suppress", "load", "link", "resolve", "infer", "bounds", "scripts", "schedule",
             ],
-            &["lint"],
+            &["lint", "cascade"],
             &["emit"],
             &["ide", "sketch"],
             &["report"],

@@ -146,6 +146,7 @@ codes! {
     RETRY_ON_OBJECT "RRC0409" "retry-on-object" Warning "`retry` around an object, which other runners ignore";
     BRANCH_IS_ROOT "RRC0410" "branch-is-root" Note "a failure that ends its branch, where there is only one";
     UNBOUNDED_NETWORK "RRC0411" "unbounded-network" Note "a command waits for another machine, for as long as it takes";
+    BROKEN_SCRIPT "RRC0412" "broken-script" Error "shell text that bash cannot read";
 
     VALUE_IN_PROGRAM_TEXT "RRC0501" "value-in-program-text" Warning "a value becomes part of another program's text";
     VALUE_AS_COMMAND "RRC0502" "value-as-command" Warning "a value is used as the name of a command";
@@ -164,6 +165,7 @@ codes! {
     HOME_IN_ARGUMENT "RRC0515" "home-in-argument" Warning "`~` in an argument, where nothing expands it";
     SECONDS_SUSPECTED "RRC0516" "seconds-suspected" Note "a `timeout` in milliseconds that looks like seconds";
     COALESCE_HIDES_ZERO "RRC0517" "coalesce-hides-zero" Note "`??` replaces the number 0 as well";
+    OTHER_RUNNER "RRC0518" "other-runner" Note "text that means something else to the runner it was written for";
     SHELLCHECK "RRC0590" "shellcheck" Warning "shellcheck finds something in shell text";
 
     TOO_MANY_STEPS "RRC0601" "too-many-steps" Error "a recipe has more steps than rrc accepts";

@@ -29,6 +29,8 @@ pub mod suppress;
 
 pub mod lint;
 
+mod cascade;
+
 pub mod emit;
 pub mod sketch;
 
@@ -80,6 +82,7 @@ pub fn check(
         let facts = infer::infer(&loaded.program, options.given);
         lint::lint(&loaded.program, &links, &facts, &mut report);
     }
+    cascade::settle(&mut report);
     report.settle();
     let judged = loaded.program.units.first().map(|unit| unit.source);
     let silenced = suppress::suppress(&mut loaded.ignores, judged, &mut report);

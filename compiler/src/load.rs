@@ -159,6 +159,14 @@ impl Shelf {
     }
 }
 
+/// A file before it is looked into.
+struct Found {
+    path: String,
+    /// The same, from the root on: a dialect may show in the directories.
+    place: String,
+    bytes: Result<Vec<u8>, ReadError>,
+}
+
 /// What is said from outside about how a file is to be read.
 #[derive(Clone, Copy, Debug)]
 struct Terms {
@@ -197,7 +205,9 @@ impl Alone {
             && (!asks_caller || name(own.caller) == name(terms.caller))
     }
 
-    fn of(path: &str, bytes: Result<Vec<u8>, ReadError>, terms: Terms, id: SourceId) -> Alone {
+    fn of(found: Found, terms: Terms, id: SourceId) -> Alone {
+        let Found { path, place, bytes } = found;
+        let path = path.as_str();
         let mut alone = Alone {
             terms,
             id,
@@ -222,7 +232,7 @@ impl Alone {
                     Some(at) => report.add(not_utf8(id, at, &alone.source.text)),
                     None => {
                         alone.readable = true;
-                        alone.understand(path, &mut report);
+                        alone.understand(path, &place, &mut report);
                     }
                 }
             }
@@ -233,7 +243,7 @@ impl Alone {
     }
 
     /// Reads the text, chooses its dialect and lowers it, as far as it goes.
-    fn understand(&mut self, path: &str, report: &mut Report) {
+    fn understand(&mut self, path: &str, place: &str, report: &mut Report) {
         let (id, text) = (self.id, Arc::clone(&self.source.text));
         let arena = Bump::new();
         let is_json = path.ends_with(".json");
@@ -265,7 +275,7 @@ impl Alone {
             return;
         }
         let Terms { pins, caller, .. } = self.terms;
-        let choice = choose(pins, caller, path, id, &text, root, report);
+        let choice = choose(pins, caller, place, id, &text, root, report);
         let how = dialect::Options {
             deliberate: choice.is_deliberate(),
             raw: self.terms.raw,
@@ -323,6 +333,14 @@ impl Loader<'_> {
         }
     }
 
+    fn found(&self, path: &str) -> Found {
+        Found {
+            path: path.to_string(),
+            place: self.world.absolute(path),
+            bytes: self.world.read(path),
+        }
+    }
+
     fn terms(&self, path: &str, caller: Option<&'static Dialect>) -> Terms {
         Terms {
             pins: Pins {
@@ -338,7 +356,7 @@ impl Loader<'_> {
     fn alone(&mut self, path: &str, caller: Option<&'static Dialect>) -> Alone {
         let terms = self.terms(path, caller);
         let Some(shelf) = self.options.shelf else {
-            return Alone::of(path, self.world.read(path), terms, self.sources.next());
+            return Alone::of(self.found(path), terms, self.sources.next());
         };
         if let Some(alone) = self.ahead.remove(path).filter(|alone| alone.suits(&terms)) {
             return alone;
@@ -347,7 +365,7 @@ impl Loader<'_> {
         match shelf.find(path, &terms) {
             Some(kept) if !self.sources.has(kept.id) => Alone::clone(&kept),
             _ => {
-                let alone = Alone::of(path, self.world.read(path), terms, shelf.number());
+                let alone = Alone::of(self.found(path), terms, shelf.number());
                 shelf.keep(path, &alone);
                 alone
             }
@@ -366,8 +384,8 @@ impl Loader<'_> {
         {
             if !self.known.contains_key(&path) && !files.iter().any(|(known, ..)| *known == path) {
                 let terms = self.terms(&path, Some(dialect));
-                let bytes = Mutex::new(Some(self.world.read(&path)));
-                files.push((path, terms, bytes));
+                let found = Mutex::new(Some(self.found(&path)));
+                files.push((path, terms, found));
             }
         }
         if files.len() < 2 {
@@ -375,10 +393,10 @@ impl Loader<'_> {
         }
         let ahead: Mutex<FxHashMap<String, Alone>> = Mutex::default();
         share(files.len(), &|number| {
-            let (path, terms, bytes) = &files[number];
-            let bytes = bytes.lock().unwrap_or_else(PoisonError::into_inner).take();
-            if let Some(bytes) = bytes {
-                let alone = Alone::of(path, bytes, *terms, shelf.number());
+            let (path, terms, found) = &files[number];
+            let found = found.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(found) = found {
+                let alone = Alone::of(found, *terms, shelf.number());
                 let mut ahead = ahead.lock().unwrap_or_else(PoisonError::into_inner);
                 ahead.insert(path.clone(), alone);
             }

@@ -6,7 +6,7 @@
 
 use crate::codes;
 use crate::codes::Severity;
-use crate::diagnostic::{Applicability, Diagnostic, Fix, Report, nearest};
+use crate::diagnostic::{Applicability, Diagnostic, Fix, Label, Report, nearest};
 use crate::ir::visit;
 use crate::ir::{
     Action, Bind, Call, Expr, ExprKind, Graph, HOOK_NAMES, Missing, Node, Program, Step, Unit,
@@ -25,7 +25,7 @@ pub fn resolve<'a>(program: &'a Program, report: &mut Report) -> Links<'a> {
         Scope::new(program, &links, number).unit(unit, report);
         inputs_given(program, &links, unit, report);
     }
-    say_a_few_times(&mut report.findings, known);
+    say_once(&mut report.findings, known);
     // A name may be missing only because of a mistake that was found before, such as a loop that
     // is misspelt; what is near it is a guess, then.
     for finding in &mut report.findings[known..] {
@@ -39,12 +39,12 @@ pub fn resolve<'a>(program: &'a Program, report: &mut Report) -> Links<'a> {
     links
 }
 
-/// How often it is said that a name means nothing. More would only hide what else is wrong.
-const OFTEN: usize = 3;
+/// How many other places are shown where a name that means nothing is read.
+const SHOWN: usize = 3;
 
-/// A name that nothing defines may be read all over a recipe: the last place that is said speaks
-/// for those that are not, and its fix mends them as well.
-fn say_a_few_times(findings: &mut Vec<Diagnostic>, from: usize) {
+/// A name that nothing defines may be read all over a recipe: the first place speaks for the others,
+/// and its fix mends them as well.
+fn say_once(findings: &mut Vec<Diagnostic>, from: usize) {
     let mut places: FxHashMap<(SourceId, String), Vec<usize>> = FxHashMap::default();
     for (at, finding) in findings.iter().enumerate().skip(from) {
         if finding.code == &codes::UNDEFINED_VARIABLE {
@@ -53,21 +53,32 @@ fn say_a_few_times(findings: &mut Vec<Diagnostic>, from: usize) {
         }
     }
     let mut more = Vec::new();
-    for places in places.values().filter(|places| places.len() > OFTEN) {
-        let (said, rest) = places.split_at(OFTEN);
+    for places in places.values_mut().filter(|places| places.len() > 1) {
+        // Phases do not read in the order of the text.
+        places.sort_by_key(|at| findings[*at].span);
+        let (first, rest) = (places[0], &places[1..]);
         let edits: Vec<_> = rest
             .iter()
             .filter_map(|at| findings[*at].fix.as_ref())
             .flat_map(|fix| fix.edits.clone())
             .collect();
-        let last = &mut findings[said[OFTEN - 1]];
-        let places = match rest.len() {
-            1 => "one more place".to_string(),
-            count => format!("{count} more places"),
-        };
-        let help = last.help.take().unwrap_or_default();
-        last.help = Some(format!("{help} (it is read in {places})"));
-        if let Some(fix) = &mut last.fix {
+        let spans: Vec<Span> = rest.iter().map(|at| findings[*at].span).collect();
+        let finding = &mut findings[first];
+        for span in spans.iter().take(SHOWN) {
+            finding.labels.push(Label {
+                span: *span,
+                message: "it is read here too".to_string(),
+            });
+        }
+        if spans.len() > SHOWN {
+            let count = match spans.len() - SHOWN {
+                1 => "one more place".to_string(),
+                count => format!("{count} more places"),
+            };
+            let help = finding.help.take().unwrap_or_default();
+            finding.help = Some(format!("{help} (it is read in {count})"));
+        }
+        if let Some(fix) = &mut finding.fix {
             fix.edits.extend(edits);
         }
         more.extend_from_slice(rest);
@@ -338,7 +349,7 @@ impl<'a> Scope<'a> {
             Node::Par { branches, .. } => self.side_by_side(branches, report),
             Node::Each(each) => {
                 self.reads(&each.over, report);
-                self.set(&each.item, report);
+                self.set_item(&each.item, report);
                 self.step(&each.body, report);
                 if let Some(until) = &each.until {
                     self.reads(&until.expr, report);
@@ -446,12 +457,29 @@ impl<'a> Scope<'a> {
         self.show(&bind.name);
     }
 
+    /// The variable of a loop is local, and may hide what is the same in all of a recipe.
+    fn set_item(&mut self, item: &'a Bind, report: &mut Report) {
+        let name = &item.name;
+        if name != "recipe" {
+            return self.set(item, report);
+        }
+        if self.reserved.contains(&"recipe") {
+            let message = format!("in this loop `{name}` is the item, not what rrc says of it");
+            report.add(
+                Diagnostic::new(&codes::RESERVED_NAME, item.span, message)
+                    .severity(Severity::Warning)
+                    .help(format!("choose another name, such as `one_{name}`")),
+            );
+        }
+        self.show(name);
+    }
+
     fn check_reserved(&self, name: &str, span: Span, report: &mut Report) {
         if self.reserved.contains(&name) {
             let message = format!("`{name}` is set by rrc itself and cannot be a variable");
             report.add(
                 Diagnostic::new(&codes::RESERVED_NAME, span, message)
-                    .help(format!("choose another name, such as `{name}_result`")),
+                    .help(format!("choose another name, such as `my_{name}`")),
             );
         }
     }
@@ -495,7 +523,7 @@ impl<'a> Scope<'a> {
             Missing::Fail => (Severity::Error, nothing_defines(name)),
             Missing::Null => (
                 Severity::Warning,
-                format!("nothing defines `{name}`; it is empty unless given"),
+                format!("nothing defines `{name}`; it is empty unless the caller gives it"),
             ),
         };
         let finding = Diagnostic::new(&codes::UNDEFINED_VARIABLE, span, message).severity(severity);
@@ -521,9 +549,14 @@ impl<'a> Scope<'a> {
         } else if let Some((_, help)) = NO_NAMES.iter().find(|(known, _)| *known == name) {
             finding.help(*help)
         } else if let Some(near) = self.suggestion(name) {
+            let write = format!("write `{near}`");
             finding
                 .help(format!("did you mean `{near}`?"))
-                .fix(Fix::safe(format!("write `{near}`"), span, near))
+                .fix(match missing {
+                    Missing::Fail => Fix::safe(write, span, near),
+                    // A caller that nobody knows may give it under this very name.
+                    Missing::Null => Fix::unsafe_(write, span, near),
+                })
         } else {
             finding.help(format!(
                 "give `{name}` a value under `context`, or as the `output` of an earlier step"

@@ -132,7 +132,7 @@ fn form(source: SourceId, text: &str, from: usize, end: usize) -> Option<Form> {
     let span = Span::new(source, start, after);
     if word != "ignore" {
         let near = nearest(word, ["ignore"]).is_some();
-        return near.then_some(Form::Wrong(span, "there is no such comment"));
+        return near.then_some(Form::Wrong(span, "rrc knows no such comment"));
     }
     let open = skip(after);
     if !text[open..end].starts_with('[') {

@@ -37,6 +37,11 @@ pub trait World {
             .find(|path| self.read(path).is_ok())
     }
 
+    /// Where a file is from the root on: what a file is must not depend on how its path is typed.
+    fn absolute(&self, path: &str) -> String {
+        path.to_string()
+    }
+
     /// The name of the dialect that a file is in because its user has said so, elsewhere than in
     /// the file itself.
     fn dialect(&self, _path: &str) -> Option<&str> {

@@ -105,7 +105,7 @@ fn is_read(path: &Path) -> bool {
 /// Whether a file that nobody named is one of ours, however wrong.
 pub fn looks_like_ours(name: &str, bytes: &[u8]) -> bool {
     match name.ends_with(".json") {
-        true => looks_like_a_template(bytes),
+        true => looks_like_a_template(bytes) || looks_like_a_tool(bytes),
         false => looks_like_a_recipe(bytes),
     }
 }
@@ -129,6 +129,16 @@ fn looks_like_a_template(bytes: &[u8]) -> bool {
         Ok(_) => false,
         Err(_) => bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{'),
     }
+}
+
+/// An object with `atip`: facts about a program.
+fn looks_like_a_tool(bytes: &[u8]) -> bool {
+    let key = b"\"atip\"";
+    bytes.windows(key.len()).any(|word| word == key)
+        && matches!(
+            serde_json::from_slice::<serde_json::Value>(bytes),
+            Ok(serde_json::Value::Object(fields)) if fields.contains_key("atip")
+        )
 }
 
 /// Whether YAML that nobody named is a recipe, however wrong: `steps` that are steps, or `stages`

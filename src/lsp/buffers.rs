@@ -128,6 +128,10 @@ impl World for Buffers<'_> {
         found
     }
 
+    fn absolute(&self, path: &str) -> String {
+        self.disk.absolute(path)
+    }
+
     fn dialect(&self, path: &str) -> Option<&str> {
         self.disk.dialect(path)
     }

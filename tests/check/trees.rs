@@ -195,3 +195,86 @@ fn a_recipe_that_many_call_is_to_each_what_it_would_be_alone() {
     assert!(about("./base.yaml") >= 1, "{each:?}");
     assert_eq!(said("."), each);
 }
+
+#[test]
+fn a_path_means_the_same_however_it_is_typed() {
+    let folder = Folder::new();
+    let kept = "name: kept\nsteps:\n- {id: a, type: bash, command: 'echo {{whom}}'}\n";
+    folder.write("amplifier-bundle/recipes/deep/kept.yaml", kept);
+    folder.write("my.claude/recipes/other.yaml", kept);
+    folder.write("amplifier-bundle/recipes-old/other.yaml", kept);
+    folder.write("up.yaml", kept);
+    for (place, path, warned) in [
+        ("", "amplifier-bundle/recipes/deep/kept.yaml", true),
+        ("amplifier-bundle", "recipes/deep/kept.yaml", true),
+        ("amplifier-bundle/recipes", "deep", true),
+        ("amplifier-bundle/recipes/deep", "kept.yaml", true),
+        ("amplifier-bundle/recipes/deep", ".", true),
+        ("amplifier-bundle/recipes", "../../up.yaml", false),
+        ("", "my.claude/recipes/other.yaml", false),
+        ("my.claude/recipes", "other.yaml", false),
+        ("", "amplifier-bundle/recipes-old", false),
+    ] {
+        let script = format!("cd ./{place} && $RRC check --format concise {path}");
+        let said = folder.sh(&script).go().exits(if warned { 0 } else { 1 });
+        assert_eq!(
+            said.out.contains("warning[RRC0201]"),
+            warned,
+            "{place} {path}: {said:?}"
+        );
+    }
+}
+
+#[test]
+fn facts_about_programs_are_files_of_ours() {
+    let folder = Folder::with(
+        "tools/x.json",
+        r#"{"atip": {"version": "0.6"}, "name": "x"}"#,
+    );
+    folder.write("tools/other.json", "{\"name\": \"x\"}");
+    let said = folder.rrc(&["check", "tools"]).go().exits(0);
+    assert_eq!(said.err, "nothing found\n");
+}
+
+#[test]
+fn a_rename_is_a_fix_only_where_it_is_enough() {
+    let folder = Folder::new();
+    // The value does not fit, another kind of step has the field, or it is there already.
+    let kept = "\
+name: kept
+parameters:
+  path: {type: string, default: x}
+steps:
+  - id: a
+    type: agent
+    prompt: hello
+    inputs: {x: 1}
+    outputs: [one, two]
+  - id: b
+    type: bash
+    command: echo
+    timeout: 3
+    timeout_seconds: 4
+";
+    folder.write("kept.yaml", kept);
+    folder.rrc(&["check", "--fix", "kept.yaml"]).go().exits(1);
+    assert_eq!(folder.read("kept.yaml"), kept);
+    let sub = "name: sub\nsteps:\n- {id: s, type: bash, command: 'echo {{x}}'}\n";
+    folder.write("sub.yaml", sub);
+    let call = "\
+name: call
+context:
+  patterns_update: a
+steps:
+  - id: a
+    type: recipe
+    recipe: sub
+    inputs: {x: 1}
+  - id: b
+    command: echo {{patterns_updates}}
+";
+    folder.write("call.yaml", call);
+    folder.rrc(&["check", "--fix", "call.yaml"]).go().exits(0);
+    // A caller may give the other name, so that is not guessed.
+    assert_eq!(folder.read("call.yaml"), call.replace("inputs", "context"));
+}

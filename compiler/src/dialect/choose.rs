@@ -62,7 +62,8 @@ const AMPLIHACK_STEP_FIELDS: &[&str] = &[
     "auto_stage",
 ];
 /// Directories where one runner looks for recipes.
-const AMPLIHACK_DIRECTORIES: &[&str] = &[".claude/recipes", "amplifier-bundle/recipes"];
+const AMPLIHACK_DIRECTORIES: &[[&str; 2]] =
+    &[[".claude", "recipes"], ["amplifier-bundle", "recipes"]];
 
 /// One sign in the file, and how much it says.
 struct Sign {
@@ -72,6 +73,19 @@ struct Sign {
     /// How a condition is written.
     strong: bool,
 }
+
+impl Sign {
+    /// What it is, in a message.
+    fn words(&self) -> String {
+        match self.what.contains([' ', '`']) {
+            true => self.what.to_string(),
+            false => format!("`{}`", self.what),
+        }
+    }
+}
+
+/// A step that is no bash step to the other dialect.
+const UNTYPED: &str = "`command` without `type`";
 
 /// The first sign of each kind; the others say nothing new.
 #[derive(Default)]
@@ -99,6 +113,7 @@ pub struct Pins {
     pub configured: Option<&'static Dialect>,
 }
 
+/// `path` is where the file is from the root on, however it was called.
 pub fn choose(
     pins: Pins,
     caller: Option<&'static Dialect>,
@@ -130,9 +145,7 @@ pub fn choose(
         signs.retain(|sign| sign.strong);
     }
     let Some(first) = signs.first() else {
-        let kept = AMPLIHACK_DIRECTORIES
-            .iter()
-            .any(|directory| path.contains(directory));
+        let kept = is_kept(path);
         return match (kept, caller) {
             (true, _) => Choice {
                 dialect: &AMPLIHACK,
@@ -154,8 +167,17 @@ pub fn choose(
     {
         let message = format!(
             "the file is written in two dialects: {} is `{}`, {} is `{}`",
-            first.what, first.dialect.name, other.what, other.dialect.name
+            first.words(),
+            first.dialect.name,
+            other.words(),
+            other.dialect.name
         );
+        let untyped = [first, other].iter().any(|sign| sign.what == UNTYPED);
+        let or = if untyped {
+            ", or add `type: bash` to the step"
+        } else {
+            ""
+        };
         let pin = format!("# rrc: dialect = {}\n", first.dialect.name);
         let edits = vec![Edit {
             span: Span::top(source),
@@ -165,10 +187,10 @@ pub fn choose(
             Diagnostic::new(&codes::DIALECT_CONFLICT, other.span, message)
                 .label(
                     first.span,
-                    format!("{} speaks for `{}`", first.what, first.dialect.name),
+                    format!("{} speaks for `{}`", first.words(), first.dialect.name),
                 )
                 .help(format!(
-                    "say which one is meant, with `{}` at the top",
+                    "say which one is meant, with `{}` at the top{or}",
                     pin.trim()
                 ))
                 .fix(Fix {
@@ -182,6 +204,24 @@ pub fn choose(
         dialect: first.dialect,
         reason: Reason::Evidence(first.span, first.what),
     }
+}
+
+/// Whether a file is in one of the directories of a runner, at any depth.
+fn is_kept(path: &str) -> bool {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    parts.pop();
+    parts
+        .windows(2)
+        .any(|pair| AMPLIHACK_DIRECTORIES.iter().any(|kept| kept == pair))
 }
 
 /// `# rrc: dialect = NAME`, on a line of its own.
@@ -307,7 +347,7 @@ fn collect_step(step: Node<'_>, signs: &mut Signs) {
                 });
             }
             if step.get("type").is_none() {
-                let what = "`command` without `type`";
+                let what = UNTYPED;
                 signs.add(Sign {
                     dialect: &AMPLIHACK,
                     span: entry.key.span,
@@ -322,10 +362,11 @@ fn collect_step(step: Node<'_>, signs: &mut Signs) {
     }
 }
 
-/// `{{x}} == 'a'` is one dialect's way, `x == 'a'` the other's.
+/// `{{x}} == 'a'` is one dialect's way, `x == 'a'` the other's. A hole in quotes is nobody's: neither
+/// runner puts the value there.
 fn condition(written: Text<'_>, signs: &mut Signs) {
     let text = written.text();
-    if let Some(at) = text.find("{{") {
+    if let Some(at) = bare_hole(text) {
         let what = "`{{` in a condition";
         let end = text[at..].find("}}").map_or(at + 2, |end| at + end + 2);
         signs.add(Sign {
@@ -357,4 +398,21 @@ fn condition(written: Text<'_>, signs: &mut Signs) {
             strong: true,
         });
     }
+}
+
+/// The first `{{` of a condition that no quotes hold.
+fn bare_hole(text: &str) -> Option<usize> {
+    let mut quote = None;
+    let mut escaped = false;
+    for (at, letter) in text.char_indices() {
+        match (quote, letter) {
+            (Some(_), _) if escaped => escaped = false,
+            (Some(_), '\\') => escaped = true,
+            (Some(open), letter) if letter == open => quote = None,
+            (None, '\'' | '"') => quote = Some(letter),
+            (None, '{') if text[at..].starts_with("{{") => return Some(at),
+            _ => {}
+        }
+    }
+    None
 }

@@ -187,7 +187,7 @@ pub static STAGE: Shape = Shape {
 };
 
 pub static APPROVAL: Shape = Shape {
-    what: "approval",
+    what: "`approval`",
     fields: &[
         field("required", Type::Bool, "whether to ask at all"),
         field("prompt", Type::Text, "what to ask"),
@@ -207,7 +207,7 @@ pub static APPROVAL: Shape = Shape {
 };
 
 pub static RETRY: Shape = Shape {
-    what: "retry",
+    what: "`retry`",
     fields: &[
         field("max_attempts", COUNT, "how often to try in all; 3"),
         field(
@@ -238,7 +238,7 @@ pub static RETRY: Shape = Shape {
 };
 
 pub static RECURSION: Shape = Shape {
-    what: "recursion",
+    what: "`recursion`",
     fields: &[
         field(
             "max_depth",
@@ -251,12 +251,18 @@ pub static RECURSION: Shape = Shape {
             "how many steps may run in all",
         ),
     ],
-    hints: &[("depth", "max_depth"), ("max_steps", "max_total_steps")],
+    hints: &[
+        ("depth", "max_depth"),
+        ("max_steps", "max_total_steps"),
+        ("max_concurrent_llm", "put it under `rate_limiting`"),
+        ("min_delay_ms", "put it under `rate_limiting`"),
+        ("backoff", "put it under `rate_limiting`"),
+    ],
     open: &["x-*"],
 };
 
 pub static RATE_LIMITING: Shape = Shape {
-    what: "rate limit",
+    what: "`rate_limiting`",
     fields: &[
         field(
             "max_concurrent_llm",
@@ -282,7 +288,7 @@ pub static RATE_LIMITING: Shape = Shape {
 };
 
 pub static BACKOFF: Shape = Shape {
-    what: "backoff",
+    what: "`backoff`",
     fields: &[
         field("enabled", Type::Bool, "whether to slow down"),
         field(
@@ -313,7 +319,7 @@ pub static BACKOFF: Shape = Shape {
 };
 
 pub static HOOKS: Shape = Shape {
-    what: "hooks",
+    what: "`hooks`",
     fields: &[
         field("pre_step", Type::Text, "shell text before each step"),
         field(
@@ -524,6 +530,10 @@ pub static STEP: Shape = Shape {
         ),
         ("inputs", "context"),
         ("parameters", "context"),
+        (
+            "max_env_value_bytes",
+            "remove it: large values reach scripts without it",
+        ),
     ],
     open: &["x-*", "metadata", "description", "name"],
 };

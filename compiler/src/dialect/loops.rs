@@ -43,32 +43,61 @@ impl Lower<'_> {
                     .help("remove `parallel` to run them one after the other, or `break_when`"),
             );
         }
+        self.without_loop(fields, looped);
+    }
+
+    /// Several fields of a loop that is not there are one mistake.
+    fn without_loop(&mut self, fields: &Fields<'_>, looped: bool) {
+        const EITHER: &str = "foreach` or `while_condition";
+        let mut missing: Vec<(&str, &str)> = Vec::new();
         for (field, needs) in [
             ("parallel", "foreach"),
-            ("collect", "foreach` or `while_condition"),
+            ("collect", EITHER),
             ("as", "foreach"),
             ("max_iterations", "foreach"),
             ("delay_between", "foreach"),
             ("checkpoint_iterations", "foreach"),
-            ("break_when", "foreach` or `while_condition"),
+            ("break_when", EITHER),
             ("max_while_iterations", "while_condition"),
             ("update_context", "while_condition"),
-            ("steps", "foreach` or `while_condition"),
+            ("steps", EITHER),
         ] {
             let fits = match needs {
-                "foreach" => fields.has("foreach"),
-                "while_condition" => fields.has("while_condition"),
-                _ => looped,
+                EITHER => looped,
+                one => fields.has(one),
             };
             if fields.has(field) && !fits {
-                let span = fields.key_span(field).unwrap_or_else(|| fields.head());
-                let message = format!("`{field}` needs `{needs}`");
-                self.report.add(
-                    Diagnostic::new(&codes::MISSING_FIELD, span, message)
-                        .help(format!("add `{needs}`, or remove `{field}`")),
-                );
+                missing.push((field, needs));
             }
         }
+        let place = |field: &str| fields.key_span(field).unwrap_or_else(|| fields.head());
+        missing.sort_by_key(|(field, _)| place(field).start);
+        let Some((first, _)) = missing.first() else {
+            return;
+        };
+        // What needs one kind of loop says which of the two it is that others miss.
+        let mut needs: Vec<&str> = missing.iter().map(|(_, needs)| *needs).collect();
+        if needs.iter().any(|needs| *needs != EITHER) {
+            needs.retain(|needs| *needs != EITHER);
+        }
+        needs.sort_unstable();
+        needs.dedup();
+        let needs = needs.join("` or `");
+        let names: Vec<String> = missing.iter().map(|(f, _)| format!("`{f}`")).collect();
+        let (message, them) = match names.split_last() {
+            Some((last, [])) => (format!("{last} needs `{needs}`"), last.clone()),
+            Some((last, rest)) => (
+                format!("{} and {last} need `{needs}`", rest.join(", ")),
+                "them".to_string(),
+            ),
+            None => return,
+        };
+        let mut finding = Diagnostic::new(&codes::MISSING_FIELD, place(first), message)
+            .help(format!("add `{needs}`, or remove {them}"));
+        for (field, _) in missing.iter().skip(1) {
+            finding = finding.label(place(field), "and this");
+        }
+        self.report.add(finding);
     }
 
     pub fn body_steps(&mut self, fields: &Fields<'_>) -> Node {

@@ -12,9 +12,12 @@ mod literal;
 mod loops;
 mod order;
 mod pace;
+mod portable;
+mod printed;
 mod raw;
 mod recipe;
 mod step;
+mod strange;
 pub mod template;
 mod text;
 

@@ -15,6 +15,8 @@ pub fn check(recipe: Node<'_>, report: &mut Report) {
             ids.entry(id.text()).or_insert((number, id));
         }
     }
+    // The step that is meant may be one whose name could not be read.
+    let complete = steps.iter().all(|step| !step.partial);
     for (number, step) in steps.iter().enumerate() {
         let Some(node) = step.get("depends_on") else {
             continue;
@@ -34,6 +36,7 @@ pub fn check(recipe: Node<'_>, report: &mut Report) {
                         .label(id.inner(), "it stands here")
                         .help("steps run in the order of the file: move it before this one"),
                 ),
+                None if !complete => {}
                 None => {
                     let finding = finding(format!("there is no step `{}`", name.text()));
                     report.add(match nearest(name.text(), ids.keys().copied()) {

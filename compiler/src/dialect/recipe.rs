@@ -4,7 +4,7 @@ use super::Dialect;
 use super::fields::{RECIPE, STAGE};
 use super::literal::literal;
 use super::text::Lower;
-use super::{order, raw};
+use super::{order, raw, strange};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Fix, Report, nearest};
 use crate::doc::fields::{Fields, name_span, text_of};
@@ -15,7 +15,7 @@ use crate::ir::{
 };
 use crate::source::{SourceId, Span};
 use rrc_vm::plan::StepKind;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// More steps than this are refused: nobody wrote them, and every table grows with them.
 pub const MOST_STEPS: usize = 20_000;
@@ -38,10 +38,12 @@ pub fn lower(
     options: Options,
     report: &mut Report,
 ) -> Option<Lowered> {
+    let said = report.findings.len();
     let fields = Fields::new(&RECIPE, node, dialect.schema, report);
     if !fields.is_map() {
         return None;
     }
+    strange::documents_inputs(&fields, said, report);
     let mut lower = Lower {
         dialect,
         report,
@@ -52,6 +54,8 @@ pub fn lower(
         pasted: Vec::new(),
         graph: false,
         secrets: Vec::new(),
+        free: FxHashSet::default(),
+        prints_json: false,
     };
     let name = lower.header(&fields, options);
     if lower.report_choice(&fields) == Some("raw") {
@@ -131,6 +135,8 @@ pub fn lower_expression(
         pasted: Vec::new(),
         graph: false,
         secrets: Vec::new(),
+        free: FxHashSet::default(),
+        prints_json: false,
     };
     let written = Written::plain(text, Span::new(source, 0, text.len()));
     let Guard { expr, truth } = lower.condition(written)?;
@@ -244,10 +250,14 @@ impl Lower<'_> {
         let mut inputs = Vec::new();
         for entry in fields.map("context", self.report).unwrap_or_default() {
             let Some(name) = entry.name() else { continue };
+            let default = literal(entry.value, self.dialect.schema, self.report);
+            if default == Literal::Null || default == Literal::Text(String::new()) {
+                self.free.insert(name.to_string());
+            }
             inputs.push(Input {
                 name: name.to_string(),
                 span: name_span(entry.key),
-                default: literal(entry.value, self.dialect.schema, self.report),
+                default,
             });
         }
         inputs
@@ -470,7 +480,9 @@ impl Lower<'_> {
             );
         }
         for (index, stage) in stages.iter().enumerate() {
+            let said = self.report.findings.len();
             let fields = Fields::new(&STAGE, *stage, self.dialect.schema, self.report);
+            strange::no_gate(&fields, self.dialect.schema, said, self.report);
             if !fields.is_map() {
                 continue;
             }

@@ -6,10 +6,10 @@
 use super::fields::{KINDS, STEP};
 use super::literal::literal;
 use super::loops::Looping;
-use super::template;
 use super::text::Lower;
+use super::{strange, template};
 use crate::codes;
-use crate::diagnostic::{Diagnostic, Fix};
+use crate::diagnostic::{Diagnostic, Fix, Report};
 use crate::doc::fields::{Fields, name_span, text_of};
 use crate::doc::{Kind, Node as Doc, Plain, resolve};
 use crate::ir::flow::{Around, Flow};
@@ -27,6 +27,7 @@ const UNREAD: &[&str] = &["depends_on", "parallel_group", "recursion"];
 
 impl Lower<'_> {
     pub fn step(&mut self, node: Doc<'_>) -> Option<Step> {
+        let said = self.report.findings.len();
         let fields = Fields::new(&STEP, node, self.dialect.schema, self.report);
         if !fields.is_map() {
             return None;
@@ -45,6 +46,7 @@ impl Lower<'_> {
         let compound = fields.has("steps");
         let looped = fields.has("foreach") || fields.has("while_condition");
         let kind = self.kind(&fields, compound);
+        strange::of_another_kind(&fields, kind, said, self.report);
         let guard = fields
             .text("condition", self.report)
             .and_then(|text| self.condition(text));
@@ -54,7 +56,12 @@ impl Lower<'_> {
             Some("recipe") => Store::AsIs,
             _ => self.store(&fields),
         };
-        let binds = self.binds(&fields, &id, span, kind);
+        let mut binds = self.binds(&fields, &id, span, kind);
+        if !looped {
+            // The loop is missing, which is said; what it would have set is still meant.
+            binds.extend(self.bind(&fields, "collect", Read::Value));
+        }
+        let hidden = self.hide_facts(&fields);
         let (work, step_kind) = match (compound, kind) {
             (true, _) => (Some(self.body_steps(&fields)), StepKind::Loop),
             (false, Some("bash")) => (self.bash(&fields), StepKind::Bash),
@@ -64,6 +71,10 @@ impl Lower<'_> {
             (false, Some("tool")) => (self.no_such_work(&fields), StepKind::Tool),
             (false, _) => (None, StepKind::Bash),
         };
+        self.facts.extend(hidden);
+        if kind == Some("agent") {
+            self.free.extend(binds.iter().map(|bind| bind.name.clone()));
+        }
         self.loop_only(&fields, looped);
         fields.check(UNREAD, self.report);
         if kind != Some("agent") {
@@ -135,6 +146,10 @@ impl Lower<'_> {
             None if self.dialect.infer_kind => inferred(),
             None => "agent",
         };
+        // Of a step that has run into another, nobody knows what it is.
+        if fields.whole().partial {
+            return named.or_else(|| Some(inferred()));
+        }
         if compound {
             return Some(kind);
         }
@@ -162,18 +177,21 @@ impl Lower<'_> {
             }
         }
         for (other, own) in KINDS.iter().filter(|(other, _)| *other != kind) {
-            for field in own.iter().filter(|field| fields.has(field)) {
-                let span = fields.key_span(field).unwrap_or_else(|| fields.head());
-                let message = format!("`{field}` belongs to {other} steps; this is a {kind} step");
-                self.report
-                    .add(
-                        Diagnostic::new(&codes::FOREIGN_FIELD, span, message).help(format!(
-                            "remove `{field}`, or make the step `type: {other}`"
-                        )),
-                    );
-            }
+            let foreign: Vec<&str> = own.iter().copied().filter(|f| fields.has(f)).collect();
+            strange::foreign(fields, kind, other, &foreign, self.report);
         }
         Some(kind)
+    }
+
+    /// Takes out the fact that the variable of a loop hides from its body.
+    fn hide_facts(&mut self, fields: &Fields<'_>) -> Vec<(&'static str, Literal)> {
+        let item = fields.node("as").filter(|_| fields.has("foreach"));
+        if item.and_then(|item| item.text()).map(|item| item.text()) != Some("recipe") {
+            return Vec::new();
+        }
+        self.facts
+            .extract_if(.., |fact| fact.0 == "recipe")
+            .collect()
     }
 
     /// A command template: in the step itself, or a file of its own.
@@ -227,13 +245,28 @@ impl Lower<'_> {
             return None;
         }
         let shell = fields.text("shell", self.report);
+        let said = self.report.findings.len();
+        self.prints_json = fields.boolean("parse_json", &mut Report::default()) == Some(true);
+        let script = self.script(command);
+        self.prints_json = false;
+        // Another shell reads another language.
+        let program = shell.map_or("bash", |shell| {
+            shell.text().rsplit('/').next().unwrap_or("")
+        });
+        if !["bash", "sh"].contains(&program) {
+            let mut number = 0;
+            self.report.findings.retain(|finding| {
+                number += 1;
+                number <= said || finding.code != &codes::BROKEN_SCRIPT
+            });
+        }
         let limit = fields.integer("max_output_size", self.report);
         let exec = Exec {
             shell: match shell {
                 Some(shell) => Text::literal(shell.whole(), shell.text()),
                 None => Text::literal(command.whole(), "/bin/bash"),
             },
-            script: self.script(command),
+            script,
             env: self.env(fields),
             cwd: self.optional_text(fields, "cwd"),
             stdin: self.optional_text(fields, "stdin"),

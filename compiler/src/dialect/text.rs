@@ -3,8 +3,8 @@
 //! `expr` and `shell` speak of byte ranges of decoded text; here those become spans of the file,
 //! and paths become reads with the dialect's policies written out.
 
-use super::Dialect;
-use crate::codes;
+use super::{Dialect, portable, printed};
+use crate::codes::{self, Severity};
 use crate::diagnostic::{Diagnostic, Edit, Fix, Report};
 use crate::doc::Text as Written;
 use crate::expr::{self, Comparison, Filter, Function, Hole, Method, Path, Piece, SegmentKind};
@@ -15,7 +15,11 @@ use crate::ir::{
 use crate::shell;
 use crate::source::Span;
 use rrc_vm::isa::Builtin;
+use rustc_hash::FxHashSet;
 use std::ops::Range;
+
+/// How much is said about one condition.
+const MOST_PROBLEMS: usize = 3;
 
 /// What lowering one file needs everywhere.
 pub struct Lower<'r> {
@@ -35,6 +39,10 @@ pub struct Lower<'r> {
     pub graph: bool,
     /// Variables whose values must not be shown.
     pub secrets: Vec<String>,
+    /// Variables that may hold any text: what agents say, and what is to be given.
+    pub free: FxHashSet<String>,
+    /// The step reads the JSON that its script prints.
+    pub prints_json: bool,
 }
 
 impl Lower<'_> {
@@ -165,10 +173,13 @@ impl Lower<'_> {
     /// A condition. One that cannot be read has been reported, and is no condition.
     pub fn condition(&mut self, written: Written<'_>) -> Option<Guard> {
         let (tree, problems) = expr::parse(written.text(), self.dialect.bare_words);
-        for problem in problems {
+        // More than a few: the text is something else than a condition.
+        for problem in problems.into_iter().take(MOST_PROBLEMS) {
             self.problem(written, problem);
         }
-        let expr = self.expr(written, &tree?);
+        let tree = tree?;
+        portable::condition(self.dialect, written, &tree, self.report);
+        let expr = self.expr(written, &tree);
         Some(Guard {
             expr,
             truth: self.dialect.truth,
@@ -383,9 +394,26 @@ impl Lower<'_> {
             })
             .collect();
         let compiled = shell::compile(&plain.text, &at);
+        let broken = self.broken_script(written, &plain, &at);
+        let mut lost = broken;
         for problem in compiled.problems {
-            self.shell_problem(written, &plain, problem);
+            // Where the text cannot be read any further, all holes behind that place are lost.
+            let is_lost = compiled.positions[problem.hole].is_lost();
+            if !(is_lost && std::mem::replace(&mut lost, true)) {
+                self.shell_problem(written, &plain, problem);
+            }
         }
+        if self.prints_json {
+            let positions = &compiled.positions;
+            printed::check(written, &plain, &holes, positions, &self.free, self.report);
+        }
+        portable::script(
+            self.dialect,
+            written,
+            &holes,
+            &compiled.positions,
+            self.report,
+        );
         for (hole, position) in holes.iter().zip(&compiled.positions) {
             self.secret_in_argv(written, hole, position);
         }
@@ -437,6 +465,30 @@ impl Lower<'_> {
         script
     }
 
+    /// Says what the shell cannot read, and whether it gives up there.
+    fn broken_script(
+        &mut self,
+        written: Written<'_>,
+        plain: &Plain,
+        holes: &[shell::HoleAt],
+    ) -> bool {
+        let Some(broken) = shell::broken(&plain.text, holes) else {
+            return false;
+        };
+        let place = |range| written.span(plain.written(range));
+        let mut finding =
+            Diagnostic::new(&codes::BROKEN_SCRIPT, place(broken.range), broken.message)
+                .help(broken.help);
+        if let Some(opened) = broken.opened {
+            finding = finding.label(place(opened), "it begins here");
+        }
+        if broken.harmless {
+            finding = finding.severity(Severity::Warning);
+        }
+        self.report.add(finding);
+        !broken.harmless
+    }
+
     fn shell_problem(&mut self, written: Written<'_>, plain: &Plain, problem: shell::Problem) {
         let span = written.span(plain.written(problem.range));
         let mut finding = Diagnostic::new(problem.code, span, problem.message).help(problem.help);
@@ -485,7 +537,7 @@ fn part(piece: shell::Piece, values: &[Expr]) -> Option<ScriptPart> {
 }
 
 /// An edit of decoded text as an edit of the file, where the two are the same bytes.
-fn replace(written: Written<'_>, range: Range<usize>, text: String) -> Option<Edit> {
+pub(super) fn replace(written: Written<'_>, range: Range<usize>, text: String) -> Option<Edit> {
     // In a quoted scalar the new text would have to be quoted as well.
     let needs_quoting = text.contains(['"', '\'', '\\', '\n']);
     let span = written.span(range.clone());
@@ -495,9 +547,9 @@ fn replace(written: Written<'_>, range: Range<usize>, text: String) -> Option<Ed
 }
 
 /// Shell text without the escapes of holes, and where each hole stands in it.
-struct Plain {
-    text: String,
-    holes: Vec<Range<usize>>,
+pub(super) struct Plain {
+    pub text: String,
+    pub holes: Vec<Range<usize>>,
     /// Where a run of the text starts here, and in what was written.
     runs: Vec<(usize, usize)>,
 }
@@ -526,7 +578,7 @@ impl Plain {
         (plain, holes)
     }
 
-    fn written(&self, range: Range<usize>) -> Range<usize> {
+    pub fn written(&self, range: Range<usize>) -> Range<usize> {
         let place = |at: usize| {
             let run = self
                 .runs

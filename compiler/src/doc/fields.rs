@@ -7,7 +7,7 @@ use super::node::{Entry, Kind, Node, Text};
 use super::scalar::{Plain, Schema, resolve};
 use super::shape::{Field, Shape, Type, bounds, choices, nested};
 use crate::codes;
-use crate::diagnostic::{Diagnostic, Fix, Report, nearest};
+use crate::diagnostic::{Diagnostic, Fix, Label, Report, nearest};
 use crate::source::Span;
 
 /// How a value is named behind "not".
@@ -25,7 +25,12 @@ pub fn describe(node: Node<'_>, schema: Schema) -> &'static str {
     }
 }
 
-fn article(what: &str) -> String {
+/// A noun behind its article.
+pub fn article(what: &str) -> String {
+    // What has a name of its own has no article.
+    if what.starts_with('`') {
+        return what.to_string();
+    }
     let vowel = what.starts_with(['a', 'e', 'i', 'o', 'u']);
     format!("{} {what}", if vowel { "an" } else { "a" })
 }
@@ -46,7 +51,12 @@ pub fn wrong_type(what: &str, must: &str, node: Node<'_>, schema: Schema, report
             node.span,
             format!("{what} must be {must}, not {}", describe(node, schema)),
         )
-        .help(format!("write {must} here")),
+        .help(match node.text() {
+            Some(text) if text.text().contains("{{") && must.contains("number") => {
+                "no hole is filled in here: write the number itself".to_string()
+            }
+            _ => format!("write {must} here"),
+        }),
     );
 }
 
@@ -62,6 +72,28 @@ pub fn text_of<'a>(
         wrong_type(what, "text", node, schema, report);
     }
     text
+}
+
+/// Whether a value could be one of this type, as far as its form shows.
+fn takes(ty: &Type, node: Node<'_>) -> bool {
+    match (ty, node.kind) {
+        (Type::Any, _) | (_, Kind::Broken) => true,
+        (Type::OneOf(types), _) => types.iter().any(|ty| takes(ty, node)),
+        (Type::List(_), kind) => matches!(kind, Kind::List(_)),
+        (Type::Map(_) | Type::Nested(_), kind) => matches!(kind, Kind::Map(_)),
+        (_, kind) => matches!(kind, Kind::Scalar(_)),
+    }
+}
+
+/// Whether a text needs no quotes, wherever it stands.
+fn is_word(text: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    text.starts_with(|c: char| c.is_ascii_alphabetic()) && text.chars().all(plain)
+}
+
+fn holds_maps(node: Node<'_>) -> bool {
+    let entries = node.map().unwrap_or_default();
+    entries.iter().any(|entry| entry.value.map().is_some())
 }
 
 /// A map that has been held against its shape.
@@ -102,7 +134,7 @@ impl<'a> Fields<'a> {
         fields
     }
 
-    fn place(&mut self, entry: Entry<'a>, strange: &mut Vec<Node<'a>>, report: &mut Report) {
+    fn place(&mut self, entry: Entry<'a>, strange: &mut Vec<Entry<'a>>, report: &mut Report) {
         let Some(name) = entry.name() else {
             return wrong_type(
                 "the name of a field",
@@ -117,8 +149,8 @@ impl<'a> Fields<'a> {
                 return;
             }
             match self.better(name) {
-                Some(better) => self.unknown(name, entry.key, Some(better), report),
-                None => strange.push(entry.key),
+                Some(better) => self.unknown(name, entry, Some(better), report),
+                None => strange.push(entry),
             }
             return;
         };
@@ -140,17 +172,24 @@ impl<'a> Fields<'a> {
     }
 
     /// Fields that are like none of the shape. Where there are many, they all have the same cause.
-    fn strange(&self, keys: &[Node<'a>], report: &mut Report) {
+    fn strange(&self, keys: &[Entry<'a>], report: &mut Report) {
         const OFTEN: usize = 3;
-        for (number, key) in keys.iter().enumerate().take(OFTEN) {
-            let name = key.text().map_or("", |text| text.text());
-            self.unknown(name, *key, None, report);
+        for (number, entry) in keys.iter().enumerate().take(OFTEN) {
+            self.unknown(entry.name().unwrap_or(""), *entry, None, report);
             let rest = keys.len() - number - 1;
             if number + 1 == OFTEN
                 && rest > 0
                 && let Some(last) = report.findings.last_mut()
             {
                 last.message = format!("{}, nor any of {rest} others", last.message);
+                for entry in &keys[OFTEN..] {
+                    let name = entry.name().unwrap_or("");
+                    let message = format!("nor `{name}`");
+                    last.labels.push(Label {
+                        span: name_span(entry.key),
+                        message,
+                    });
+                }
             }
         }
     }
@@ -158,11 +197,11 @@ impl<'a> Fields<'a> {
     fn unknown(
         &self,
         name: &str,
-        key: Node<'a>,
+        entry: Entry<'a>,
         better: Option<&'static str>,
         report: &mut Report,
     ) {
-        let span = name_span(key);
+        let span = name_span(entry.key);
         let found = Diagnostic::new(
             &codes::UNKNOWN_FIELD,
             span,
@@ -170,19 +209,7 @@ impl<'a> Fields<'a> {
         );
         report.add(match better {
             Some(advice) if advice.contains(' ') => found.help(advice),
-            Some(better) => {
-                let found = found.help(format!("write `{better}`"));
-                // Renaming to a name that is there already would only move the mistake.
-                let taken = self
-                    .shape
-                    .field(better)
-                    .is_some_and(|field| self.written(field));
-                if taken {
-                    found
-                } else {
-                    found.fix(Fix::safe(format!("rename to `{better}`"), span, better))
-                }
-            }
+            Some(better) => self.rename(found, entry, better),
             None => {
                 let names: Vec<String> = self
                     .shape
@@ -197,6 +224,32 @@ impl<'a> Fields<'a> {
                 })
             }
         });
+    }
+
+    /// The advice to write another name, and the fix where that alone is enough.
+    fn rename(&self, found: Diagnostic, entry: Entry<'a>, better: &'static str) -> Diagnostic {
+        let field = self.shape.field(better);
+        // Renaming to a name that is there already would only move the mistake.
+        if field.is_some_and(|field| self.written(field)) {
+            return found.help(format!(
+                "`{better}` is there already: move what is missing to it, and remove this"
+            ));
+        }
+        let span = name_span(entry.key);
+        let fix = format!("rename to `{better}`");
+        match field {
+            Some(field) if !takes(&field.ty, entry.value) => {
+                let words = field.ty.words();
+                found.help(format!("`{better}` is the name, and takes {words}"))
+            }
+            // Declarations of values are not values.
+            Some(field) if matches!(field.ty, Type::Map(_)) && holds_maps(entry.value) => found
+                .help(format!("write `{better}`, with a value for each name"))
+                .fix(Fix::unsafe_(fix, span, better)),
+            _ => found
+                .help(format!("write `{better}`"))
+                .fix(Fix::safe(fix, span, better)),
+        }
     }
 
     /// The field that is meant by a name that is none, or advice in words.
@@ -469,6 +522,13 @@ impl<'a> Fields<'a> {
         let list = node.list();
         if list.is_none() {
             self.wrong(field, "a list", node, report);
+            if let Some(text) = node.text().filter(|text| is_word(text.text()))
+                && let Some(last) = report.findings.last_mut()
+            {
+                let one = format!("[{}]", text.text());
+                last.help = Some(format!("write `{one}`, a list of one"));
+                last.fix = Some(Fix::safe(format!("write `{one}`"), node.span, one));
+            }
         }
         list
     }

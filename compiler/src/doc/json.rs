@@ -83,6 +83,7 @@ pub fn read<'a>(
         entries: Vec::new(),
         segments: Vec::new(),
         ended: false,
+        lost: false,
         said: 0,
         report,
     };
@@ -100,7 +101,7 @@ pub fn read<'a>(
         reader.say(
             span,
             "text stands behind the end of the value",
-            "a JSON file holds one value; remove what follows",
+            "a JSON file holds one value: a bracket is missing before this, or this is too much",
         );
     }
     (!root.is_broken()).then_some(root)
@@ -119,6 +120,8 @@ struct Reader<'a, 'r> {
     segments: Vec<Segment>,
     /// The end of the text has been complained about.
     ended: bool,
+    /// What belongs to what in the list or map around is not known any more, and that has been said.
+    lost: bool,
     said: usize,
     report: &'r mut Report,
 }
@@ -165,14 +168,7 @@ impl<'a> Reader<'a, '_> {
         let span = self.here();
         match self.token {
             Some(Ok(Token::OpenMap | Token::OpenList)) if depth == MAX_DEPTH => {
-                self.add(
-                    Diagnostic::new(
-                        &codes::TOO_DEEP,
-                        span,
-                        format!("lists and maps are nested deeper than {MAX_DEPTH} levels here"),
-                    )
-                    .help("flatten the value, or move it to a file of its own"),
-                );
+                self.add(super::too_deep(span));
                 self.skip();
                 self.broken(span)
             }
@@ -260,6 +256,7 @@ impl<'a> Reader<'a, '_> {
         let first = self.nodes.len();
         self.advance();
         let mut partial = false;
+        let outer = std::mem::take(&mut self.lost);
         if !self.is(Token::CloseList) {
             loop {
                 let item = self.value(depth + 1);
@@ -269,6 +266,7 @@ impl<'a> Reader<'a, '_> {
                 }
             }
         }
+        self.lost = outer;
         let span = self.close(Token::CloseList, open, depth);
         let items = self.arena.alloc_slice_copy(&self.nodes[first..]);
         self.nodes.truncate(first);
@@ -282,6 +280,7 @@ impl<'a> Reader<'a, '_> {
         let first = self.entries.len();
         self.advance();
         let mut partial = false;
+        let outer = std::mem::take(&mut self.lost);
         if !self.is(Token::CloseMap) {
             loop {
                 let entry = self.entry(depth);
@@ -295,6 +294,7 @@ impl<'a> Reader<'a, '_> {
                 }
             }
         }
+        self.lost = outer;
         let span = self.close(Token::CloseMap, open, depth);
         let again = repeated(&self.entries[first..]);
         for (index, earlier) in &again {
@@ -321,13 +321,13 @@ impl<'a> Reader<'a, '_> {
 
     fn entry(&mut self, depth: usize) -> Option<Entry<'a>> {
         if !matches!(self.token, Some(Ok(Token::Straight | Token::Escaped))) {
-            self.unexpected("a key in double quotes");
+            self.misplaced("a key in double quotes");
             self.skip();
             return None;
         }
         let key = self.string();
         if !self.is(Token::Colon) {
-            self.unexpected("`:` behind the key");
+            self.misplaced("`:` behind the key");
             self.skip();
             let at = Span::new(self.source, key.span.end as usize, key.span.end as usize);
             let value = self.broken(at);
@@ -373,18 +373,18 @@ impl<'a> Reader<'a, '_> {
             }
             // A value where a comma should be: the comma was forgotten.
             Some(Ok(Token::Straight | Token::Escaped)) => {
-                self.unexpected(&format!("`,` or `{bracket}`"));
+                self.misplaced(&format!("`,` or `{bracket}`"));
                 true
             }
             Some(Ok(Token::Number | Token::Literal | Token::OpenMap | Token::OpenList))
                 if close == Token::CloseList =>
             {
-                self.unexpected(&format!("`,` or `{bracket}`"));
+                self.misplaced(&format!("`,` or `{bracket}`"));
                 true
             }
             _ => {
                 if !said {
-                    self.unexpected(&format!("`,` or `{bracket}`"));
+                    self.misplaced(&format!("`,` or `{bracket}`"));
                 }
                 *partial = true;
                 self.skip();
@@ -453,6 +453,14 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
+    /// Something between values that is not what it should be. A bracket that is lost, or a key too
+    /// much, puts everything behind it out of place: it is said once.
+    fn misplaced(&mut self, expected: &str) {
+        if !std::mem::replace(&mut self.lost, true) {
+            self.unexpected(expected);
+        }
+    }
+
     fn unexpected(&mut self, expected: &str) {
         let span = self.here();
         let written = &self.text[span.range()];
@@ -486,6 +494,10 @@ impl<'a> Reader<'a, '_> {
             Some(Ok(Token::Word)) => found(format!("expected {expected}, found `{written}`"))
                 .help("put text in double quotes")
                 .fix(Fix::unsafe_("put it in double quotes", span, quotes())),
+            Some(Ok(Token::Colon)) if expected.contains(']') => {
+                found(format!("expected {expected}, found `{written}`"))
+                    .help("a list has no keys: is a `]` missing before this one?")
+            }
             Some(_) => found(format!("expected {expected}, found `{written}`"))
                 .help("look for a missing or extra comma, colon or bracket before this place"),
         };
@@ -598,6 +610,15 @@ mod tests {
             (
                 "{\"a\": 1, \"a\": 2}",
                 &["RRC0008 \"a\" `a` stands twice in one map"],
+            ),
+            (
+                "[\"a\", \"b\": 1, \"c\": 2, \"d\": [3 4]]",
+                // What follows in the same list may be wrong for the same reason.
+                &["RRC0005 \":\" expected `,` or `]`, found `:`"],
+            ),
+            (
+                "{\"a\", \"b\", \"c\"}",
+                &["RRC0005 \",\" expected `:` behind the key, found `,`"],
             ),
             ("", &["RRC0010 \"\" the file is empty"]),
             (

@@ -358,7 +358,7 @@ fn stuck(mistake: &Mistake, scene: &Scene<'_>) -> Diagnostic {
             if earlier && scene.last.end <= at && scene.last.start < scene.last.end {
                 syntax(here, "a `:` stands in text that began on an earlier line")
                     .label(scene.one(begun.start as usize), "the text begins here")
-                    .help("give this line the indentation of its neighbours, or the text above its `:`")
+                    .help("indent this line as its neighbours are, or give the line above a `:` of its own")
             } else {
                 syntax(here, "a `:` cannot stand here")
                     .help("put the text in quotes, or begin a new line")
@@ -549,4 +549,19 @@ fn bad_escape(text: &str) -> Option<Range<usize>> {
         let next = at + 2 + good;
         at = next + text[next..].find('\\')?;
     }
+}
+
+/// The text with letters or blanks over what cannot be read; every offset stays.
+pub(super) fn cover(text: &str, masks: &[Mask]) -> String {
+    let mut bytes = text.as_bytes().to_vec();
+    for mask in masks {
+        let letter = if mask.cover == Cover::Blank {
+            b' '
+        } else {
+            b'x'
+        };
+        bytes[mask.range.clone()].fill(letter);
+    }
+    // Masks lie on character boundaries, so nothing is lost here.
+    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
 }

@@ -4,6 +4,7 @@
 //! the tree as it could understand.
 
 pub mod fields;
+mod joined;
 pub mod json;
 mod merge;
 mod mistake;
@@ -26,6 +27,13 @@ pub const MAX_DEPTH: usize = 64;
 pub const MAX_EXPANSION: usize = 10;
 /// How much is said about one file that can hardly be read; nobody reads further.
 pub const MAX_FINDINGS: usize = 100;
+
+/// What is said where lists and maps are nested too deep.
+fn too_deep(span: crate::source::Span) -> crate::diagnostic::Diagnostic {
+    let message = format!("lists and maps are nested deeper than {MAX_DEPTH} levels here");
+    crate::diagnostic::Diagnostic::new(&crate::codes::TOO_DEEP, span, message)
+        .help("flatten the value, or move it to a file of its own")
+}
 
 /// Bytes as text, and the offset of the first byte that is not UTF-8. Offsets of the text before
 /// that byte are those of the bytes; what follows holds replacement characters.

@@ -7,7 +7,7 @@
 use super::mistake::{Cover, Mask, Mistake, Scene};
 use super::node::{Entry, Kind, Node, Scalar, Style, duplicate_key, repeated};
 use super::trace::{Segment, Trace, Tracer};
-use super::{MAX_DEPTH, MAX_EXPANSION, MAX_FINDINGS, merge, mistake, quoted};
+use super::{MAX_DEPTH, MAX_EXPANSION, MAX_FINDINGS, joined, merge, mistake, quoted};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Fix, Report};
 use crate::source::{SourceId, Span};
@@ -47,7 +47,7 @@ pub fn read<'a>(
     // Reading again with the mistake covered keeps every offset, and finds the mistakes behind it.
     // The trees of these attempts are thrown away.
     loop {
-        let masked = cover(text, &masks);
+        let masked = mistake::cover(text, &masks);
         let scratch = Bump::new();
         let mut reader = Reader::new(&scratch, source, text, &masks);
         let Some(error) = reader.run(&masked) else {
@@ -59,7 +59,10 @@ pub fn read<'a>(
         masks.push(mask);
     }
     let mut reader = Reader::new(arena, source, text, &masks);
-    if reader.run(arena.alloc_str(&cover(text, &masks))).is_some() {
+    if reader
+        .run(arena.alloc_str(&mistake::cover(text, &masks)))
+        .is_some()
+    {
         reader.stop();
     }
     reader.finish(before, report)
@@ -87,21 +90,6 @@ fn step_over(error: &ScanError, reader: &Reader<'_, '_>, report: &mut Report) ->
     let (found, mask) = mistake::explain(&mistake, &scene);
     report.add(found);
     mask.filter(|mask| count(false) < MAX_MISTAKES && fits(mask))
-}
-
-/// The text with letters or blanks over what cannot be read; every offset stays.
-fn cover(text: &str, masks: &[Mask]) -> String {
-    let mut bytes = text.as_bytes().to_vec();
-    for mask in masks {
-        let letter = if mask.cover == Cover::Blank {
-            b' '
-        } else {
-            b'x'
-        };
-        bytes[mask.range.clone()].fill(letter);
-    }
-    // Masks lie on character boundaries, so nothing is lost here.
-    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
 }
 
 /// The text of a quoted scalar on its own, where no indentation is asked of it.
@@ -271,10 +259,9 @@ impl<'a, 'm> Reader<'a, 'm> {
     }
 
     fn clamp(&self, range: Range<usize>) -> Range<usize> {
-        let end = self
-            .text
-            .floor_char_boundary(range.end.min(self.text.len()));
-        let start = self.text.floor_char_boundary(range.start.min(end));
+        let text = self.text;
+        let end = text.floor_char_boundary(range.end.min(text.len()));
+        let start = text.floor_char_boundary(range.start.min(end));
         start..end
     }
 
@@ -310,14 +297,7 @@ impl<'a, 'm> Reader<'a, 'm> {
     }
 
     fn too_deep(&mut self, at: Range<usize>) {
-        self.say(
-            Diagnostic::new(
-                &codes::TOO_DEEP,
-                self.span(at),
-                format!("lists and maps are nested deeper than {MAX_DEPTH} levels here"),
-            )
-            .help("flatten the value, or move it to a file of its own"),
-        );
+        self.say(super::too_deep(self.span(at)));
     }
 
     fn close(&mut self, end: usize, partial: bool) {
@@ -330,6 +310,9 @@ impl<'a, 'm> Reader<'a, 'm> {
         } else {
             frame.end
         };
+        if frame.map && !partial && self.take_apart(&frame, end) {
+            return;
+        }
         let span = self.span(frame.start..end.max(frame.start));
         let kind = if frame.map {
             self.close_map(frame.first, span)
@@ -348,6 +331,29 @@ impl<'a, 'm> Reader<'a, 'm> {
         }
         let weight = self.total - frame.before + 1;
         self.complete(node, frame.anchor, weight, frame.height + 1);
+    }
+
+    /// An item of a list that is two of them becomes two; what either lacks is the other's.
+    fn take_apart(&mut self, frame: &Frame<'a>, end: usize) -> bool {
+        let item = self.frames.last().is_some_and(|outer| !outer.map);
+        if frame.flow || frame.anchor > 0 || !item {
+            return false;
+        }
+        let own = &self.entries[frame.first..];
+        let Some((at, found)) = joined::second(self.text, own) else {
+            return false;
+        };
+        let middle = own[at].key.span.start as usize;
+        self.say(found);
+        let rest = self.entries.split_off(frame.first + at);
+        for (range, more) in [(frame.start..middle, rest), (middle..end, Vec::new())] {
+            let span = self.span(range);
+            let mut node = Node::new(span, self.close_map(frame.first, span));
+            node.partial = true;
+            self.complete(node, 0, 0, frame.height + 1);
+            self.entries.extend(more);
+        }
+        true
     }
 
     /// A finished value goes to the list or map it stands in.

@@ -15,7 +15,7 @@ pub fn check(survey: &Survey<'_>, report: &mut Report) {
             continue;
         }
         let name = &input.name;
-        let message = format!("the value of `{name}` is this map, not what it declares");
+        let message = format!("`{name}` is this whole map: there are no declarations here");
         let has_default = fields.iter().any(|(field, _)| field == "default");
         report.add(
             Diagnostic::new(&codes::SCHEMA_AS_VALUE, input.span, message).help(match has_default {

@@ -14,6 +14,7 @@ mod programs;
 pub mod render;
 mod repair;
 mod scan;
+mod syntax;
 mod word;
 
 #[cfg(test)]
@@ -22,6 +23,7 @@ mod tests;
 pub use mention::{Mentioned, is_nounset, mentions, spelt, stands_for};
 pub use needed::{is_builtin, needed};
 pub use position::{Place, Position, Problem, Quote, Repair, Use};
+pub use syntax::{Broken, broken};
 
 use crate::codes;
 use position::Refusal;
@@ -325,7 +327,9 @@ fn problems(
         if position.place == Place::Command && position.reach == Use::Env {
             problem(
                 &codes::VALUE_AS_COMMAND,
-                format!("the value of `{written}` is the name of a command, all of it"),
+                format!(
+                    "`{written}` is one word to the shell: blanks in it are part of the program's name"
+                ),
                 "if it holds a command with arguments, split it with the `words` filter".to_owned(),
                 repair::words_filter(at, written),
             );

@@ -103,6 +103,11 @@ pub struct Position {
 }
 
 impl Position {
+    /// Whether the text could not be read as far as here.
+    pub fn is_lost(&self) -> bool {
+        self.refusal == Some(Refusal::Lost)
+    }
+
     pub(super) fn unknown() -> Position {
         Position {
             quote: Quote::Bare,

@@ -1,0 +1,96 @@
+//! One mistake is said once: what is said only because something else could not be read is dropped.
+
+use crate::codes::{self, Code};
+use crate::diagnostic::{Diagnostic, Report};
+use crate::source::{SourceId, Span};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// What is not known any more when part of a file has not been read.
+const UNREAD: &[&Code] = &[
+    &codes::UNUSED_INPUT,
+    &codes::UNUSED_OUTPUT,
+    &codes::MISSPELT_OUTPUT,
+];
+/// What a lost bracket makes of the fields behind it.
+const MOVED: &[&Code] = &[
+    &codes::NOT_A_RECIPE,
+    &codes::UNKNOWN_FIELD,
+    &codes::MISSING_FIELD,
+    &codes::NO_COMMAND,
+];
+
+/// How many holes without quotes are said in a file that has other mistakes.
+const MOST_HOLES: usize = 3;
+
+#[derive(Default)]
+struct Broken {
+    /// Where the syntax of a file is wrong.
+    places: Vec<Span>,
+    json: bool,
+}
+
+pub fn settle(report: &mut Report) {
+    let mut files: FxHashMap<SourceId, Broken> = FxHashMap::default();
+    for finding in &report.findings {
+        let json = finding.code == &codes::JSON_SYNTAX;
+        if json || finding.code == &codes::YAML_SYNTAX || finding.code == &codes::DUPLICATE_KEY {
+            let broken = files.entry(finding.span.source).or_default();
+            broken.places.push(finding.span);
+            broken.json |= json;
+        }
+    }
+    misplaced(report);
+    if files.is_empty() {
+        return;
+    }
+    let mut holes: FxHashMap<SourceId, usize> = FxHashMap::default();
+    report.findings.retain(|finding| {
+        let broken = files.get(&finding.span.source);
+        let Some(broken) = broken else { return true };
+        // Text that has become YAML is full of holes without quotes.
+        if finding.code == &codes::UNQUOTED_HOLE {
+            let said = holes.entry(finding.span.source).or_default();
+            *said += 1;
+            return *said <= MOST_HOLES;
+        }
+        !follows(finding, broken)
+    });
+}
+
+/// A name that stands where it is no field is not missing as well: it is in the wrong place.
+fn misplaced(report: &mut Report) {
+    let mut names: FxHashSet<(SourceId, String)> = FxHashSet::default();
+    for finding in &report.findings {
+        if finding.code == &codes::UNKNOWN_FIELD {
+            let words = finding.labels.iter().map(|label| &label.message);
+            for word in words
+                .chain([&finding.message])
+                .filter_map(|text| quoted(text))
+            {
+                names.insert((finding.span.source, word.to_string()));
+            }
+        }
+    }
+    if names.is_empty() {
+        return;
+    }
+    report.findings.retain(|finding| {
+        finding.code != &codes::UNDEFINED_VARIABLE
+            || quoted(&finding.message)
+                .is_none_or(|name| !names.contains(&(finding.span.source, name.to_string())))
+    });
+}
+
+/// The last word of a message that is the user's.
+fn quoted(message: &str) -> Option<&str> {
+    message.rsplit('`').nth(1)
+}
+
+fn follows(finding: &Diagnostic, broken: &Broken) -> bool {
+    let span = finding.span;
+    let holds = |place: &Span| span.start <= place.start && place.end <= span.end;
+    UNREAD.contains(&finding.code)
+        || (broken.json && MOVED.contains(&finding.code))
+        // A value that has swallowed the lines after it is no value of its own.
+        || (finding.code == &codes::WRONG_TYPE && broken.places.iter().any(holds))
+}

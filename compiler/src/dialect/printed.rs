@@ -1,0 +1,135 @@
+//! JSON that a script prints and a step reads: a value that is pasted between its quotes breaks it
+//! as soon as it holds a quote, a backslash or a line break.
+
+use super::text::{Plain, replace};
+use crate::codes;
+use crate::diagnostic::{Applicability, Diagnostic, Edit, Fix, Report};
+use crate::doc::{self, Text as Written};
+use crate::expr::Hole;
+use crate::shell::{Place, Position, Quote};
+use crate::source::SourceId;
+use bumpalo::Bump;
+use rustc_hash::FxHashSet;
+use std::ops::Range;
+
+/// Looks at the texts that a script prints. `free` are the variables that may hold any text.
+pub fn check(
+    written: Written<'_>,
+    plain: &Plain,
+    holes: &[Hole],
+    positions: &[Position],
+    free: &FxHashSet<String>,
+    report: &mut Report,
+) {
+    let mut found: Option<Diagnostic> = None;
+    let mut edits: Vec<Edit> = Vec::new();
+    for (number, (hole, position)) in holes.iter().zip(positions).enumerate() {
+        if hole.filter.is_some() || !free.contains(hole.path.root()) {
+            continue;
+        }
+        let place = plain.holes[number].clone();
+        let Some(text) = printed(&plain.text, &place, position) else {
+            continue;
+        };
+        let Some(in_string) = in_json(&plain.text, text, &plain.holes, &place) else {
+            continue;
+        };
+        found.get_or_insert_with(|| {
+            let message = format!(
+                "`{{{{{}}}}}` goes between the quotes of JSON as it is: a quote or a line break in it \
+                 breaks the document",
+                hole.path
+            );
+            let span = written.span(hole.range.clone());
+            Diagnostic::new(&codes::VALUE_IN_JSON, span, message).help(format!(
+                "write `{{{{{}|json}}}}`, without quotes around it",
+                hole.path
+            ))
+        });
+        if let Some(range) = in_string {
+            let json = format!("{{{{{}|json}}}}", hole.path);
+            edits.extend(replace(written, plain.written(range), json));
+        }
+    }
+    let Some(finding) = found else { return };
+    report.add(match edits.is_empty() {
+        true => finding,
+        false => finding.fix(Fix {
+            applicability: Applicability::Unsafe,
+            message: "let `json` write the quotes".to_string(),
+            edits,
+        }),
+    });
+}
+
+/// The text around a hole that the script prints as it stands.
+fn printed(text: &str, hole: &Range<usize>, position: &Position) -> Option<Range<usize>> {
+    if position.place == Place::HeredocBody {
+        return body(text, hole);
+    }
+    let prints = matches!(position.command.as_deref(), Some("echo" | "printf"));
+    if !prints || position.quote != Quote::Single || position.substitutions > 0 {
+        return None;
+    }
+    let start = text[..hole.start].rfind('\'')? + 1;
+    let end = hole.end + text[hole.end..].find('\'')?;
+    Some(start..end)
+}
+
+/// The body of a heredoc that `cat` prints, if the hole stands in one.
+fn body(text: &str, hole: &Range<usize>) -> Option<Range<usize>> {
+    let opened = text[..hole.start].rfind("<<")?;
+    let first = text[..opened].rfind('\n').map_or(0, |at| at + 1);
+    let start = opened + text[opened..].find('\n')? + 1;
+    let line = text[first..start].trim();
+    let mark = line.strip_prefix("cat")?.trim_start().strip_prefix("<<")?;
+    let mark = mark
+        .trim_start_matches('-')
+        .trim()
+        .trim_matches(['\'', '"']);
+    let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if mark.is_empty() || !mark.chars().all(word) || start > hole.start {
+        return None;
+    }
+    let mut at = start;
+    for line in text[start..].split_inclusive('\n') {
+        if line.trim() == mark {
+            return (at > hole.end).then_some(start..at);
+        }
+        at += line.len();
+    }
+    None
+}
+
+/// Whether a text is JSON, whatever its holes hold, and this hole stands in one of its strings:
+/// then the whole string, if the hole is all of it.
+fn in_json(
+    text: &str,
+    range: Range<usize>,
+    holes: &[Range<usize>],
+    hole: &Range<usize>,
+) -> Option<Option<Range<usize>>> {
+    let mut filled = text.as_bytes().to_vec();
+    for other in holes {
+        filled.get_mut(other.clone())?.fill(b'1');
+    }
+    let filled = String::from_utf8(filled).ok()?;
+    let printed = filled[range.clone()].trim_end_matches("\\n");
+    // Where the shell or `printf` changes the text, this is not what is printed.
+    if printed.contains(['\\', '$', '`', '%']) {
+        return None;
+    }
+    let arena = Bump::new();
+    let mut said = Report::default();
+    let root = doc::json::read(&arena, SourceId(0), printed, &mut said)?;
+    if !said.findings.is_empty() || (root.map().is_none() && root.list().is_none()) {
+        return None;
+    }
+    let quotes = filled[range.start..hole.start].matches('"').count();
+    if quotes % 2 == 0 {
+        return None;
+    }
+    let before = filled[..hole.start].ends_with('"');
+    let whole = before && filled[hole.end..].starts_with('"');
+    Some(whole.then(|| hole.start - 1..hole.end + 1))
+}
