@@ -15,7 +15,7 @@ fn exit_codes_as_shells_count_them() {
         ("missing", "no-such-program-anywhere", 127),
         ("killed", "kill -9 $$", 137),
         ("ended", "kill -TERM $$", 143),
-        ("syntax", "if", 2),
+        ("syntax", "eval if", 2),
         ("unset", "set -u; echo $nothing_has_this_name", 127),
         ("pipe", "set -o pipefail; false | true", 1),
     ];

@@ -146,7 +146,7 @@ fn values_of_the_wrong_type() {
             "RRC0101 \"x\" `weight` must be a number, not text",
             "RRC0101 \"'yes'\" `parse_json` must be true or false, not text => true",
             "RRC0106 \"contine\" `on_error` must be `fail` or `continue`, not `contine` => continue",
-            "RRC0101 \"a\" `tags` must be a list, not text",
+            "RRC0101 \"a\" `tags` must be a list, not text => [a]",
             "RRC0101 \"[b]\" `env` must be a map, not a list",
             "RRC0106 \"30\" `most` must be at most 10, not 30",
         ]
