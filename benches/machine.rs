@@ -68,8 +68,8 @@ fn machine(text: &str) -> Machine {
 }
 
 /// Evaluates once more, on the same variables.
-fn evaluate(machine: &mut Machine, variables: &Map) -> bool {
-    machine.restart(variables.clone());
+fn evaluate(machine: &mut Machine, variables: &Rc<Map>) -> bool {
+    machine.restart(Rc::clone(variables));
     loop {
         match machine.poll() {
             Poll::Done(finished) => return matches!(finished.outcome, Ok(Value::Bool(true))),
@@ -90,7 +90,7 @@ fn main() {
         .warm_up_time(Duration::from_millis(300))
         .measurement_time(Duration::from_secs(1))
         .configure_from_args();
-    let variables = variables();
+    let variables = Rc::new(variables());
     let mut constant = machine("true");
     assert!(evaluate(&mut constant, &variables));
     let least = cost(|| {

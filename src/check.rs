@@ -20,6 +20,7 @@ use one::{Checking, Fixed, Outcome};
 use progress::Progress;
 use rrc_compiler::codes;
 use rrc_compiler::diagnostic::nearest;
+use rrc_compiler::load::Shelf;
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -46,10 +47,14 @@ struct Round {
 fn round(args: &CheckArgs, global: &Global, streams: &mut Streams<'_>) -> io::Result<Round> {
     let configs = Configs::new(global);
     let (mut files, mut seen) = files::files(args)?;
-    let checking = Checking {
+    let shelf = Shelf::new(files.len());
+    let mut checking = Checking {
         args,
         global,
         configs: &configs,
+        shelf: None,
+        share: (files.len() == 1).then_some(share),
+        last: files.len() == 1 && !args.watch,
     };
     let mut fixes = Vec::new();
     if args.fix || args.unsafe_fixes || args.diff {
@@ -62,6 +67,9 @@ fn round(args: &CheckArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
             }
         }
     }
+    // Standard input stands in the place of a file for itself, and for no other.
+    let alike = files.len() == 1 || files.iter().all(|file| file.stdin.is_none());
+    checking.shelf = alike.then_some(&shelf);
     let outcomes = every(&files, global, |file| one::checked(file, &checking));
     seen.extend(configs.files());
     let mut checked = Vec::new();
@@ -135,13 +143,10 @@ fn every<T: Send>(
     global: &Global,
     what: impl Fn(&Named) -> Option<T> + Sync,
 ) -> Vec<Option<T>> {
-    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
-    let workers = cores.min(files.len());
+    let workers = workers(files.len());
     if workers < 2 {
         return files.iter().map(what).collect();
     }
-    /// What the main thread has.
-    const STACK: usize = 8 << 20;
     let next = AtomicUsize::new(0);
     let (done, results) = mpsc::channel();
     let mut all: Vec<Option<T>> = files.iter().map(|_| None).collect();
@@ -180,6 +185,36 @@ fn every<T: Send>(
         progress.end();
     });
     all
+}
+
+/// What the main thread has.
+const STACK: usize = 8 << 20;
+
+/// How many threads so much work is for.
+fn workers(count: usize) -> usize {
+    // The system looks into several files to answer.
+    match count {
+        0 | 1 => count,
+        _ => std::thread::available_parallelism().map_or(1, |cores| cores.get().min(count)),
+    }
+}
+
+fn share(count: usize, work: &(dyn Fn(usize) + Sync)) {
+    let next = AtomicUsize::new(0);
+    let take = || loop {
+        match next.fetch_add(1, Ordering::Relaxed) {
+            number if number < count => work(number),
+            _ => return,
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..workers(count) {
+            let builder = std::thread::Builder::new().stack_size(STACK);
+            // What no other thread can do, this one does.
+            let _ = builder.spawn_scoped(scope, take);
+        }
+        take();
+    });
 }
 
 fn next_of<'f>(files: &'f [Named], next: &AtomicUsize) -> Option<(usize, &'f Named)> {

@@ -251,6 +251,9 @@ pub struct RunArgs {
     /// Exit with the code of the command that made a template fail
     #[arg(short = 'x', long)]
     pub exit_code: bool,
+    /// Exit with 1 if anything failed, even if the run went on
+    #[arg(long)]
+    pub strict: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -364,6 +367,8 @@ impl Global {
             given: None,
             timeout_ms: None,
             open: false,
+            shelf: None,
+            share: None,
         }
     }
 

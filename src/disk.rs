@@ -3,7 +3,7 @@
 use crate::cli::Global;
 use crate::config::Config;
 use rrc_compiler::doc::MAX_BYTES;
-use rrc_compiler::world::{ReadError, World, candidates};
+use rrc_compiler::world::{ReadError, World, called, candidates};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -39,22 +39,28 @@ impl Disk {
 
     /// Where a recipe may be that `from` names: its own directory, those that were asked for, and
     /// the places where the runners keep theirs.
-    fn places(&self, name: &str, from: &str) -> Vec<PathBuf> {
+    fn places(&self, name: &str, from: &str) -> impl Iterator<Item = PathBuf> {
         let beside = Path::new(from)
             .parent()
             .unwrap_or(Path::new(""))
             .to_path_buf();
-        let mut places = Vec::new();
+        let mut near = Vec::new();
         // A path is meant from where it is written; a name is meant from the search path.
         if name.contains('/') || name.ends_with(".yaml") || name.ends_with(".yml") {
-            places.push(beside);
-            places.extend(self.recipe_dirs.iter().cloned());
+            near.push(beside);
+            near.extend(self.recipe_dirs.iter().cloned());
         } else {
-            places.extend(self.recipe_dirs.iter().cloned());
-            places.push(beside);
+            near.extend(self.recipe_dirs.iter().cloned());
+            near.push(beside);
         }
-        places.push(self.working_dir.clone());
-        places.extend(self.bundles());
+        near.push(self.working_dir.clone());
+        // To find these out takes looking around.
+        near.into_iter()
+            .chain(std::iter::once_with(|| self.far()).flatten())
+    }
+
+    fn far(&self) -> Vec<PathBuf> {
+        let mut places = self.bundles();
         let home = std::env::var_os("HOME").map(PathBuf::from);
         let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         places.extend(variable("AMPLIHACK_PACKAGE_RECIPE_DIR").map(PathBuf::from));
@@ -77,7 +83,6 @@ impl Disk {
     /// Where a recipe may be that somebody here calls by its name.
     pub fn named_places(&self) -> Vec<PathBuf> {
         self.places("", "")
-            .into_iter()
             .map(|place| match place.as_os_str().is_empty() {
                 true => PathBuf::from("."),
                 false => place,
@@ -114,10 +119,28 @@ impl World for Disk {
     fn find_recipe(&self, name: &str, from: &str) -> Option<String> {
         let names = candidates(name);
         self.places(name, from)
-            .into_iter()
             .flat_map(|place| names.iter().map(move |name| place.join(name)))
             .find(|path| path.is_file())
             .map(|path| path.to_string_lossy().into_owned())
+    }
+
+    fn known_recipes(&self, name: &str, from: &str) -> Vec<String> {
+        let inner = name.rsplit_once('/').map(|(directory, _)| directory);
+        let mut known = Vec::new();
+        for place in self.places(name, from) {
+            let directory = place.join(inner.unwrap_or("."));
+            let files = std::fs::read_dir(directory).into_iter().flatten().flatten();
+            known.extend(files.filter_map(|file| {
+                let file = called(file.file_name().to_str()?, name)?;
+                Some(match inner {
+                    Some(inner) => format!("{inner}/{file}"),
+                    None => file,
+                })
+            }));
+        }
+        known.sort();
+        known.dedup();
+        known
     }
 
     fn absolute(&self, path: &str) -> String {

@@ -3,7 +3,7 @@
 use crate::Streams;
 use crate::cli::RunFormat;
 use crate::results::Clock;
-use rrc_compiler::ir::{Graph, Node, Program, Step};
+use rrc_compiler::ir::{EXCLUDE_TAGS, Graph, INCLUDE_TAGS, Node, OnFailure, Program, Step};
 use rrc_compiler::sketch::{Planned, sketch};
 use rrc_compiler::source::Sources;
 use rrc_vm::convert::to_json;
@@ -30,6 +30,8 @@ pub fn dry_run(
             Ok(())
         }
         RunFormat::Json | RunFormat::Events => {
+            let mut context = variables.clone();
+            context.retain(|name, _| ![INCLUDE_TAGS, EXCLUDE_TAGS].contains(&&**name));
             let report = json!({
                 "recipe_name": root.map(|unit| unit.name.as_str()),
                 "dialect": root.map(|unit| unit.dialect),
@@ -38,7 +40,7 @@ pub fn dry_run(
                 "run_id": clock.run_id(),
                 "error": null,
                 "step_results": planned.iter().map(object).collect::<Vec<Json>>(),
-                "context": to_json(&Value::map(variables.clone())),
+                "context": to_json(&Value::map(context)),
                 "duration_ms": 0,
             });
             writeln!(streams.out, "{report}")
@@ -155,10 +157,11 @@ fn explain_step(
         if let Some(guard) = &step.guard {
             write!(streams.out, " if {}", sources.text(guard.expr.span))?;
         }
-        for bind in &step.bind {
-            write!(streams.out, " → {}", bind.name)?;
+        let (stored, about) = (stored(step), about_failure(step));
+        for name in stored {
+            write!(streams.out, " → {name}")?;
         }
-        writeln!(streams.out)?;
+        writeln!(streams.out, "{about}")?;
     }
     let depth = if step.kind.is_hidden() {
         depth
@@ -169,4 +172,43 @@ fn explain_step(
         explain_step(step, depth, number, sources, streams)?;
     }
     Ok(())
+}
+
+/// The step itself, or what it does again and again.
+fn work(step: &Step) -> &Step {
+    match &step.node {
+        Node::Each(each) => &each.body,
+        Node::While(repeated) => &repeated.body,
+        _ => step,
+    }
+}
+
+/// The variables that a step sets: `name[]` collects what each round gives.
+fn stored(step: &Step) -> Vec<String> {
+    let (last, collect) = match &step.node {
+        Node::Each(each) => (&each.last, &each.collect),
+        Node::While(repeated) => (&None, &repeated.collect),
+        _ => (&None, &None),
+    };
+    let own = step.bind.iter().chain(last).map(|bind| bind.name.clone());
+    let collected = collect.iter().map(|bind| format!("{}[]", bind.name));
+    own.chain(collected).collect()
+}
+
+/// How often a step is tried, and what its failure does if that is not to end the run.
+fn about_failure(step: &Step) -> String {
+    let work = work(step);
+    let mut about = String::new();
+    let most = step.attempts.most.max(work.attempts.most);
+    if most > 1 {
+        about.push_str(&format!(", up to {most} tries"));
+    }
+    about.push_str(match (step.on_failure, work.on_failure) {
+        (OnFailure::SkipRest, _) | (_, OnFailure::SkipRest) => ", a failure skips the rest",
+        (OnFailure::Continue { .. }, _) | (_, OnFailure::Continue { .. }) => {
+            ", goes on after a failure"
+        }
+        (OnFailure::Stop, OnFailure::Stop) => "",
+    });
+    about
 }

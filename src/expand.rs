@@ -8,17 +8,21 @@ use crate::cli::{ExpandArgs, Global};
 use crate::run::Loaded;
 use crate::{OK, Streams, USAGE, piped, plan, run, values};
 use rrc_vm::machine::{Call, Machine, Note, Poll, RecordId, Ticket};
-use rrc_vm::plan::HostKind;
-use rrc_vm::text::{json_text, render};
+use rrc_vm::plan::{HostKind, Plan};
+use rrc_vm::text::{render, write_json};
 use rrc_vm::value::{Map, Value};
-use std::collections::{HashMap, VecDeque};
-use std::io::{self, Write as _};
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+use std::io;
 use std::rc::Rc;
 
-/// One command that would be started: where it stands, as numbers that sort and as words.
+/// The steps that are open: what each stands in, which it is, and its turn.
+type Open = FxHashMap<RecordId, (Option<RecordId>, u32, i64)>;
+
+/// One command that would be started, and where it stands: each step it is in with its turn, the
+/// outermost first.
 struct Leaf {
-    key: Vec<(u32, i64)>,
-    path: String,
+    place: Vec<(u32, i64)>,
     argv: Value,
 }
 
@@ -45,6 +49,7 @@ pub fn expand(args: &ExpandArgs, global: &Global, streams: &mut Streams<'_>) -> 
         writeln!(streams.err, "help: use `rrc run --dry-run` for recipes")?;
         return Ok(USAGE);
     }
+    piped::say_unread(plan, &given, &args.set, global, streams)?;
     let mut variables = run::defaults(plan);
     variables.extend(given);
     let shape = match (args.argv, args.shell) {
@@ -69,6 +74,9 @@ pub enum Shape {
     Shell,
 }
 
+/// How many bytes are gathered before they are written.
+const FULL: usize = 1 << 16;
+
 /// Prints everything that would be started, in the order of the file.
 pub fn show(
     loaded: &Loaded,
@@ -80,23 +88,37 @@ pub fn show(
         Ok(leaves) => leaves,
         Err(refusal) => return Ok(Err(refusal)),
     };
-    leaves.sort_by(|a, b| a.key.cmp(&b.key));
-    let mut out = io::BufWriter::with_capacity(1 << 16, &mut *streams.out);
+    leaves.sort_by(|a, b| a.place.cmp(&b.place));
+    let mut lines = String::with_capacity(FULL + FULL / 4);
     for leaf in leaves {
-        let argv = &leaf.argv;
-        match (shape, argv) {
-            (Shape::Words, _) => writeln!(out, "{}", json_text(argv))?,
+        match (shape, &leaf.argv) {
             (Shape::Shell, Value::List(words)) => {
-                let words: Vec<String> = words.iter().map(|word| quote(&render(word))).collect();
-                writeln!(out, "{}", words.join(" "))?;
+                for (number, word) in words.iter().enumerate() {
+                    if number > 0 {
+                        lines.push(' ');
+                    }
+                    lines.push_str(&quote(&render(word)));
+                }
             }
-            _ => {
-                let path = json_text(&Value::text(leaf.path));
-                writeln!(out, "{{\"argv\":{},\"path\":{path}}}", json_text(argv))?;
+            (Shape::Words, argv) => {
+                write_json(argv, usize::MAX, &mut lines);
+            }
+            (_, argv) => {
+                lines.push_str("{\"argv\":");
+                write_json(argv, usize::MAX, &mut lines);
+                lines.push_str(",\"path\":");
+                let path = path(&leaf.place, loaded.verified.plan());
+                write_json(&Value::text(path), usize::MAX, &mut lines);
+                lines.push('}');
             }
         }
+        lines.push('\n');
+        if lines.len() >= FULL {
+            streams.out.write_all(lines.as_bytes())?;
+            lines.clear();
+        }
     }
-    out.flush()?;
+    streams.out.write_all(lines.as_bytes())?;
     Ok(Ok(()))
 }
 
@@ -105,7 +127,7 @@ fn leaves(loaded: &Loaded, variables: Map) -> Result<Vec<Leaf>, piped::Refusal> 
     let plan = loaded.verified.plan();
     let mut machine = Machine::new(Rc::clone(&loaded.verified), variables, plan.limits);
     let mut found = Vec::new();
-    let mut open: HashMap<RecordId, (Option<RecordId>, u32, i64)> = HashMap::new();
+    let mut open = Open::default();
     let mut asked: VecDeque<(Ticket, Value)> = VecDeque::new();
     let done = rrc_vm::convert::from_json(&serde_json::json!({"exit_code": 0, "stdout": ""}));
     loop {
@@ -126,7 +148,7 @@ fn leaves(loaded: &Loaded, variables: Map) -> Result<Vec<Leaf>, piped::Refusal> 
                 let kind = plan.calls.get(call.host as usize).map(|entry| entry.kind);
                 let reply = match kind {
                     Some(HostKind::Exec) => {
-                        found.push(leaf(&call, plan, &open));
+                        found.push(leaf(&call, &open));
                         done.clone()
                     }
                     _ => Value::Null,
@@ -153,31 +175,31 @@ fn leaves(loaded: &Loaded, variables: Map) -> Result<Vec<Leaf>, piped::Refusal> 
     }
 }
 
-fn leaf(
-    call: &Call,
-    plan: &rrc_vm::plan::Plan,
-    open: &HashMap<RecordId, (Option<RecordId>, u32, i64)>,
-) -> Leaf {
-    let mut key = Vec::new();
-    let mut turns = String::new();
+fn leaf(call: &Call, open: &Open) -> Leaf {
+    let mut place = Vec::new();
     let mut at = call.record;
-    let mut path = None;
     while let Some((parent, step, turn)) = at.and_then(|record| open.get(&record)) {
-        key.push((*step, *turn));
-        if *turn > 0 {
-            turns.insert_str(0, &format!("#{}", turn - 1));
-        }
-        let info = plan.steps.get(*step as usize);
-        path = path.or_else(|| info.and_then(|info| plan.texts.get(info.id)));
+        place.push((*step, *turn));
         at = *parent;
     }
-    key.reverse();
+    place.reverse();
     let argv = call.args.iter().find(|(name, _)| *name == "argv");
     Leaf {
-        key,
-        path: format!("{}{turns}", path.unwrap_or_default()),
+        place,
         argv: argv.map_or(Value::Null, |(_, argv)| argv.clone()),
     }
+}
+
+/// A place in words: the innermost step, and the turns of all that repeat.
+fn path(place: &[(u32, i64)], plan: &Plan) -> String {
+    let innermost = place.last().map(|(step, _)| *step as usize);
+    let info = innermost.and_then(|step| plan.steps.get(step));
+    let mut path = String::from(info.and_then(|info| plan.texts.get(info.id)).unwrap_or(""));
+    for (_, turn) in place.iter().filter(|(_, turn)| *turn > 0) {
+        path.push('#');
+        path.push_str(&(turn - 1).to_string());
+    }
+    path
 }
 
 /// A word as a shell would read it back.

@@ -1,6 +1,8 @@
 //! Runs that give one result: what commands wrote that hand bytes to each other.
 
 use crate::Streams;
+use crate::cli::Global;
+use rrc_compiler::diagnostic::nearest;
 use rrc_compiler::source::{SourceId, Span};
 use rrc_runtime::driver::{Outcome, Settings};
 use rrc_runtime::event::RunStatus;
@@ -22,6 +24,47 @@ pub fn gives_result(plan: &Plan) -> bool {
     plan.texts.get(plan.dialect) == Some(rrc_compiler::dialect::template::NAME)
 }
 
+/// Says which values are given and read by nothing.
+pub fn say_unread(
+    plan: &Plan,
+    given: &Map,
+    set: &[String],
+    global: &Global,
+    streams: &mut Streams<'_>,
+) -> io::Result<()> {
+    if !gives_result(plan) || global.quiet {
+        return Ok(());
+    }
+    for notice in unread(plan, given, set) {
+        writeln!(streams.err, "rrc: {notice}")?;
+    }
+    Ok(())
+}
+
+/// Values that are given and that nothing reads, in words. Those of a file may be meant for
+/// others, unless one is nearly a name that is read; what was written by hand is meant for this.
+fn unread(plan: &Plan, given: &Map, set: &[String]) -> Vec<String> {
+    // Before anything else a plan asks for every value that it reads.
+    let asks = plan.code.iter().filter_map(|word| match word.instr() {
+        Instr::HasVar { scope: 0, name } => plan.texts.get(name),
+        _ => None,
+    });
+    let known: Vec<&str> = asks.collect();
+    let by_hand = |name: &str| {
+        let mut names = set.iter().map(|pair| pair.split(['=', '.']).next());
+        names.any(|set| set == Some(name))
+    };
+    let unread = given.keys().filter(|name| !known.contains(&&***name));
+    unread
+        .filter_map(|name| match nearest(name, known.iter().copied()) {
+            Some(near) => Some(format!(
+                "nothing in the template reads `{name}`; did you mean `{near}`?"
+            )),
+            None => by_hand(name).then(|| format!("nothing in the template reads `{name}`")),
+        })
+        .collect()
+}
+
 /// Why the values that were given cannot be used.
 pub struct Refusal {
     pub message: String,
@@ -35,7 +78,7 @@ pub fn refusal(verified: &Rc<Verified>, variables: &Map) -> Option<Refusal> {
     if !plan
         .code
         .iter()
-        .any(|instr| matches!(instr, Instr::Refuse {}))
+        .any(|word| matches!(word.instr(), Instr::Refuse {}))
     {
         return None;
     }

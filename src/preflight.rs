@@ -125,7 +125,8 @@ impl Preflight<'_> {
         for notice in notices {
             writeln!(streams.err, "rrc: {notice}")?;
         }
-        let wrong = self.wrong_agents(&path);
+        let mut wrong = self.wrong_answers();
+        wrong.extend(self.wrong_agents(&path));
         for (words, help) in &wrong {
             writeln!(streams.err, "rrc: {}: {words}", self.file)?;
             writeln!(streams.err, "help: {help}")?;
@@ -142,10 +143,42 @@ impl Preflight<'_> {
         step.map_or("", |step| self.text(step.id))
     }
 
+    /// Answers to questions that nobody asks, and what to do about it.
+    fn wrong_answers(&self) -> Vec<(String, String)> {
+        // A recipe that is found on the way may ask anything.
+        let late = |call: &HostCall| call.kind == HostKind::Recipe;
+        if self.plan.calls.iter().any(late) {
+            return Vec::new();
+        }
+        let asked = self.plan.needs.iter();
+        let asked = asked.filter(|need| need.kind == NeedKind::Approval);
+        let stages: Vec<&str> = asked.map(|need| self.text(need.name)).collect();
+        let answers = [
+            ("--approve", &self.args.approve),
+            ("--deny", &self.args.deny),
+        ];
+        let answers = answers
+            .into_iter()
+            .flat_map(|(option, all)| all.iter().map(move |stage| (option, stage.as_str())));
+        answers
+            .filter(|(_, stage)| !stages.contains(stage))
+            .map(|(option, stage)| {
+                let help = match (nearest(stage, stages.iter().copied()), stages.is_empty()) {
+                    (Some(near), _) => format!("did you mean `{near}`?"),
+                    (None, true) => "no stage of this recipe has an approval".to_string(),
+                    (None, false) => format!("stages with an approval: {}", stages.join(", ")),
+                };
+                let words =
+                    format!("{option} {stage}: no approval is asked for after such a stage");
+                (words, help)
+            })
+            .collect()
+    }
+
     /// What is wrong with the agents that are needed, and what to do about it.
-    fn wrong_agents(&self, path: &OsStr) -> Vec<(String, &'static str)> {
+    fn wrong_agents(&self, path: &OsStr) -> Vec<(String, String)> {
         let mut unknown: Vec<&str> = Vec::new();
-        let mut wrong: Vec<(String, &'static str)> = Vec::new();
+        let mut wrong: Vec<(String, String)> = Vec::new();
         for need in &self.plan.needs {
             if need.kind != NeedKind::Agent {
                 continue;
@@ -170,15 +203,15 @@ impl Preflight<'_> {
                 },
             };
             if !wrong.iter().any(|(known, _)| *known == words) {
-                wrong.push((words, "change `command` under `[agent]` in rrc.toml"));
+                let help = "change `command` under `[agent]` in rrc.toml";
+                wrong.push((words, help.to_string()));
             }
         }
         if !unknown.is_empty() {
             let words = format!("no agent is configured for: {}", unknown.join(", "));
-            wrong.push((
-                words,
-                "set `command` under `[agent]` in rrc.toml, or install one that `--agent` knows",
-            ));
+            let help =
+                "set `command` under `[agent]` in rrc.toml, or install one that `--agent` knows";
+            wrong.push((words, help.to_string()));
         }
         wrong
     }

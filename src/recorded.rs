@@ -405,13 +405,20 @@ fn replay(
     streams: &mut Streams<'_>,
 ) -> io::Result<u8> {
     let start = &recorded.start;
+    let mut secrets = Secrets::new(start.secrets.iter().chain(&args.secret).cloned());
+    learn(&mut secrets, &Map::default());
+    let past = match recorded.past(false, &secrets) {
+        Ok(past) => past,
+        Err(words) => return refuse(&format!("run {}: {words}", start.run), "", streams),
+    };
     let compiled = match args.file.as_deref() {
         Some(file) => {
             let config = match plan::configuration(file, global, streams)? {
                 Ok(config) => config,
                 Err(code) => return Ok(code),
             };
-            run::load(file, None, &start.secrets, &config, global, streams)?
+            let values = Some(&past.variables);
+            run::load(file, values, &start.secrets, &config, global, streams)?
                 .map(|loaded| loaded.verified)
         }
         None => saved_plan(recorded, global, streams)?,
@@ -426,12 +433,6 @@ fn replay(
         let words = format!("{first} has changed since run {} started", start.run);
         return refuse(&words, "", streams);
     }
-    let mut secrets = Secrets::new(start.secrets.iter().chain(&args.secret).cloned());
-    learn(&mut secrets, &Map::default());
-    let past = match recorded.past(false, &secrets) {
-        Ok(past) => past,
-        Err(words) => return refuse(&format!("run {}: {words}", start.run), "", streams),
-    };
     let settings = Settings {
         run_id: start.run.clone(),
         directory: start.directory.clone(),

@@ -234,7 +234,7 @@ pub fn summary(plan: &Plan, outcome: &Outcome, out: &mut dyn Write) -> io::Resul
         writeln!(
             out,
             "{}: {}",
-            record.id,
+            record.path,
             error.lines().next().unwrap_or_default()
         )?;
         for (stream, text) in [
@@ -264,6 +264,11 @@ fn innermost_failures(records: &Records) -> impl Iterator<Item = &Record> {
                 .iter()
                 .any(|child| failed(&records.all[*child]))
     })
+}
+
+/// Whether any step failed, and be it that the run went on.
+pub fn any_failed(outcome: &Outcome) -> bool {
+    innermost_failures(&outcome.records).next().is_some()
 }
 
 /// The run as one object.

@@ -13,7 +13,7 @@ use rrc_compiler::diagnostic::{Diagnostic, Report};
 use rrc_compiler::ir::{EXCLUDE_TAGS, INCLUDE_TAGS, Program};
 use rrc_compiler::source::Sources;
 use rrc_runtime::driver::{self, Memory, Outcome, Settings};
-use rrc_runtime::event::{Event, What};
+use rrc_runtime::event::{Event, RunStatus, What};
 use rrc_runtime::process::Signal;
 use rrc_vm::plan::{Const, Plan};
 use rrc_vm::value::{Map, Value};
@@ -113,6 +113,7 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
     if !values::put_over(&mut variables, args.vars.as_deref(), &args.set, streams)? {
         return Ok(USAGE);
     }
+    piped::say_unread(verified.plan(), &given, &args.set, global, streams)?;
     if let Some(refusal) = piped::refusal(verified, &variables) {
         loaded.show_refusal(&refusal, file, global, streams)?;
         return Ok(USAGE);
@@ -199,6 +200,7 @@ pub fn perform_and_report(
         Some(Signal::Terminate) => 143,
         Some(Signal::Hangup) => 129,
         None if args.exit_code && !outcome.status.is_success() => piped::exit_code(&outcome),
+        None if args.strict && results::any_failed(&outcome) => RunStatus::Failed.exit_code(),
         None => outcome.status.exit_code(),
     })
 }

@@ -71,23 +71,39 @@ fn assign(map: &mut Map, pair: &str) -> Result<(), String> {
         return Err("the name before `=` is missing".to_string());
     }
     let mut names: Vec<&str> = key.split('.').collect();
-    let last = names.pop().unwrap_or_default();
-    if last.is_empty() || names.iter().any(|name| name.is_empty()) {
+    if names.iter().any(|name| name.is_empty()) {
         return Err(format!("`{key}` has an empty part"));
     }
+    if let Some(name) = names.iter().find(|name| !is_name(name)) {
+        return Err(match name.find('[') {
+            Some(at) if at > 0 => {
+                let list = &name[..at];
+                format!("one item of a list cannot be set; give the whole list: `{list}=[…]`")
+            }
+            _ => format!("`{name}` is no name: letters, digits, `_` and `-` make one"),
+        });
+    }
+    let last = names.pop().unwrap_or_default();
     let mut into = map;
     for name in names {
         let field = into.entry(Rc::from(name)).or_insert(Value::Null);
-        if !matches!(field, Value::Map(_)) {
+        if matches!(field, Value::Null) {
             *field = Value::map(Map::default());
         }
+        let is = rrc_vm::text::kind_word(field);
         let Value::Map(inner) = field else {
-            return Err(format!("`{name}` is not a map"));
+            return Err(format!("`{name}` is {is} and has no fields"));
         };
         into = Rc::make_mut(inner);
     }
     into.insert(Rc::from(last), typed(text));
     Ok(())
+}
+
+/// Whether something could read a variable or a field of this name.
+fn is_name(name: &str) -> bool {
+    name.chars()
+        .all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'))
 }
 
 /// Objects, lists, numbers, booleans and null are read; everything else is text. A number only
@@ -139,5 +155,26 @@ mod tests {
         assert_eq!(value, r#"{"a":{"b":3,"c":2}}"#);
         assert!(assign(&mut Map::default(), "nothing").is_err());
         assert!(assign(&mut Map::default(), "a..b=1").is_err());
+    }
+
+    #[test]
+    fn what_cannot_be_set_is_said() {
+        let mut map = Map::default();
+        assign(&mut map, "n=5").unwrap();
+        assign(&mut map, "none=null").unwrap();
+        for (pair, words) in [
+            (
+                "items[0]=3",
+                "one item of a list cannot be set; give the whole list: `items=[…]`",
+            ),
+            ("n.x=3", "`n` is a number and has no fields"),
+            (
+                "a b=3",
+                "`a b` is no name: letters, digits, `_` and `-` make one",
+            ),
+        ] {
+            assert_eq!(assign(&mut map, pair), Err(words.to_string()), "{pair}");
+        }
+        assign(&mut map, "none.x=3").unwrap();
     }
 }

@@ -3,6 +3,18 @@
 #[path = "support/command.rs"]
 #[allow(dead_code, reason = "only a part of it is used here")]
 mod command;
+#[path = "support/flow_law.rs"]
+mod flow_law;
+#[path = "support/ir_eval.rs"]
+#[allow(dead_code, reason = "only literals are made into values here")]
+mod ir_eval;
+#[path = "support/recipe_law.rs"]
+#[allow(dead_code, reason = "one of its laws is about recipes")]
+mod recipe_law;
+#[path = "support/recipes.rs"]
+mod recipes;
+#[path = "support/templates.rs"]
+mod templates;
 
 use command::Folder;
 use rrc_compiler::source::Sources;
@@ -246,4 +258,44 @@ fn bytes_pass_through_ten_commands_unchanged() {
         .unwrap_or_else(|_| panic!("no report: {}", String::from_utf8_lossy(&said.stderr)));
     assert_eq!(report["status"], "completed", "{report}");
     assert_eq!(report["ran"].as_array().map(Vec::len), Some(10));
+}
+
+#[test]
+fn compiled_is_walked() {
+    let (mut commands, mut compiled) = (0, 0);
+    for seed in 0..1_500 {
+        let template = templates::template(&mut Random::new(seed));
+        match flow_law::compiled_is_walked(&template, seed) {
+            Ok(ran) => {
+                commands += ran.unwrap_or(0);
+                compiled += usize::from(ran.is_some());
+            }
+            Err(wrong) => panic!("seed {seed}: {wrong}\n{template}"),
+        }
+    }
+    assert!(
+        compiled == 1_500 && commands > 9_000,
+        "{compiled} compiled, {commands} commands ran"
+    );
+}
+
+#[test]
+fn whatever_is_wrong_with_a_template_is_judged_and_fixes_come_to_an_end() {
+    let (mut built, mut repaired) = (0, 0);
+    for seed in 0..1_500 {
+        let text = templates::damaged(&mut Random::new(seed));
+        let shown = || String::from_utf8_lossy(&text).into_owned();
+        match recipe_law::any_bytes("t.json", &text, seed) {
+            Ok(judged) => built += usize::from(judged.plan.is_some()),
+            Err(wrong) => panic!("seed {seed}: {wrong}\n{}", shown()),
+        }
+        match recipe_law::fixed("t.json", &text) {
+            Ok((_, rounds)) => repaired += usize::from(rounds > 0),
+            Err(wrong) => panic!("seed {seed}: {wrong}\n{}", shown()),
+        }
+    }
+    assert!(
+        built > 300 && repaired > 300,
+        "{built} built, {repaired} repaired"
+    );
 }

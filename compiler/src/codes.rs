@@ -79,6 +79,7 @@ codes! {
     NESTED_LIST "RRC0113" "nested-list" Error "a list stands where a step of a template is expected";
     IDLE_FIELD "RRC0114" "idle-field" Warning "a field that has no effect where it stands";
     UNCLEAR_LABEL "RRC0115" "unclear-label" Warning "a label that does not tell branches apart";
+    TEMPLATE_NOT_LAST "RRC0116" "template-not-last" Note "fields of a node stand behind its `template`";
 
     UNDEFINED_VARIABLE "RRC0201" "undefined-variable" Error "a name that nothing defines";
     RESERVED_NAME "RRC0202" "reserved-name" Error "a variable takes a name that rrc sets itself";
@@ -105,6 +106,9 @@ codes! {
     UNKNOWN_OUTPUT "RRC0223" "unknown-output" Error "`output` names a value that nothing gives";
     MINUS_IN_NAME "RRC0224" "minus-in-name" Warning "a difference that other runners read as one name";
     MISSPELT_INPUT "RRC0225" "misspelt-input" Warning "a call gives nearly the name of something that the recipe takes";
+    UNUSED_DEFAULT "RRC0226" "unused-default" Note "a default of a template that nothing reads";
+    SHADOWED_DEFAULT "RRC0227" "shadowed-default" Note "a default in a placeholder that never counts";
+    CONFLICTING_DEFAULT "RRC0228" "conflicting-default" Warning "two placeholders give one name different defaults";
 
     BAD_CONDITION "RRC0301" "bad-condition" Error "a condition that cannot be read";
     UNKNOWN_FUNCTION "RRC0302" "unknown-function" Error "a function or method that does not exist";
@@ -139,6 +143,9 @@ codes! {
     CONDITION_BEFORE_REPEAT "RRC0406" "condition-before-repeat" Error "`when` reads what only its own `repeat` sets";
     PARALLEL_STEPS "RRC0407" "parallel-steps" Warning "the steps of a parallel `repeat` run at once as well";
     SECRET_IN_ARGV "RRC0408" "secret-in-argv" Warning "a secret becomes an argument of a program, where others can see it";
+    RETRY_ON_OBJECT "RRC0409" "retry-on-object" Warning "`retry` around an object, which other runners ignore";
+    BRANCH_IS_ROOT "RRC0410" "branch-is-root" Note "a failure that ends its branch, where there is only one";
+    UNBOUNDED_NETWORK "RRC0411" "unbounded-network" Note "a command waits for another machine, for as long as it takes";
     BROKEN_SCRIPT "RRC0412" "broken-script" Error "shell text that bash cannot read";
 
     VALUE_IN_PROGRAM_TEXT "RRC0501" "value-in-program-text" Warning "a value becomes part of another program's text";
@@ -156,12 +163,15 @@ codes! {
     DANGLING_FLAG "RRC0513" "dangling-flag" Note "a flag that is left alone when its value is empty";
     MACHINE_PATH "RRC0514" "machine-path" Note "a path of one machine in a template";
     HOME_IN_ARGUMENT "RRC0515" "home-in-argument" Warning "`~` in an argument, where nothing expands it";
+    SECONDS_SUSPECTED "RRC0516" "seconds-suspected" Note "a `timeout` in milliseconds that looks like seconds";
+    COALESCE_HIDES_ZERO "RRC0517" "coalesce-hides-zero" Note "`??` replaces the number 0 as well";
     OTHER_RUNNER "RRC0518" "other-runner" Note "text that means something else to the runner it was written for";
     SHELLCHECK "RRC0590" "shellcheck" Warning "shellcheck finds something in shell text";
 
     TOO_MANY_STEPS "RRC0601" "too-many-steps" Error "a recipe has more steps than rrc accepts";
     STEP_LIMIT "RRC0602" "step-limit" Error "a recipe must run more steps than its own limit allows";
     DEPTH_LIMIT "RRC0603" "depth-limit" Error "recipes must call each other deeper than the limit allows";
+    HUGE_FANOUT "RRC0604" "huge-fanout" Warning "more branches at once than later releases of the standard allow";
 
     BAD_PLAN "RRC0701" "bad-plan" Error "a plan file is damaged or was not made by rrc";
     FOREIGN_PLAN "RRC0702" "foreign-plan" Error "a plan file was made by another version of rrc";

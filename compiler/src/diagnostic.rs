@@ -123,6 +123,14 @@ impl Diagnostic {
         self.fix = Some(fix);
         self
     }
+
+    /// Every place that it speaks of, its own first.
+    pub fn spans_mut(&mut self) -> impl Iterator<Item = &mut Span> {
+        let labels = self.labels.iter_mut().map(|label| &mut label.span);
+        let edits = self.fix.iter_mut().flat_map(|fix| &mut fix.edits);
+        let edits = edits.map(|edit| &mut edit.span);
+        std::iter::once(&mut self.span).chain(labels).chain(edits)
+    }
 }
 
 /// What has been found so far. Phases take it by `&mut` and never fail.
@@ -156,6 +164,7 @@ impl Report {
 pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let letters = letters(written);
     let limit = (letters.len() / 3).clamp(1, 3);
+    let own = kinds(&letters);
     let mut best: Option<(usize, &str)> = None;
     for name in known {
         // Most names are too long or too short, and nothing more need be known about them.
@@ -164,7 +173,14 @@ pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> O
             continue;
         }
         let most = best.map_or(limit, |(distance, _)| distance - 1);
-        let distance = distance(&letters, name, most);
+        let theirs = self::letters(name);
+        // An edit takes away at most one kind of letter, and brings at most one.
+        let other = kinds(&theirs);
+        let (gone, new) = (own & !other, other & !own);
+        if gone.count_ones().max(new.count_ones()) as usize > most {
+            continue;
+        }
+        let distance = distance(&letters, &theirs, most);
         // Of so short a word too little is left to tell what was meant.
         let guess = distance > 0 && letters.len() < 3 && name.chars().count() < 3;
         let swapped = letters.iter().all(|letter| name.contains(*letter));
@@ -184,13 +200,24 @@ pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> O
 type Letters = SmallVec<[char; 24]>;
 
 fn letters(word: &str) -> Letters {
-    word.chars().flat_map(char::to_lowercase).collect()
+    match word.is_ascii() {
+        true => word
+            .bytes()
+            .map(|b| b.to_ascii_lowercase().into())
+            .collect(),
+        false => word.chars().flat_map(char::to_lowercase).collect(),
+    }
+}
+
+/// Which letters there are, one bit for each; those that share one are taken for the same.
+fn kinds(letters: &[char]) -> u64 {
+    let bit = |letter: &char| 1 << (*letter as u32 % 64);
+    letters.iter().fold(0, |kinds, letter| kinds | bit(letter))
 }
 
 /// Edits between two words: insert, delete, replace, or swap two neighbours. Stops counting
 /// beyond `limit`.
-fn distance(a: &[char], b: &str, limit: usize) -> usize {
-    let b = letters(b);
+fn distance(a: &[char], b: &[char], limit: usize) -> usize {
     if a.len().abs_diff(b.len()) > limit {
         return limit + 1;
     }

@@ -3,9 +3,11 @@
 //!
 //! The last place that knows dialects. What comes out is one representation.
 
+mod findings;
+
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Report};
-use crate::dialect::choose::{Choice, Pins, choose};
+use crate::dialect::choose::{Choice, Pins, Reason, choose};
 use crate::dialect::{self, Dialect, Lowered, Parent, template};
 use crate::doc::{self, json, yaml};
 use crate::ir::flow::Flow;
@@ -14,9 +16,12 @@ use crate::source::{Source, SourceId, Sources, Span};
 use crate::suppress::{self, Ignore};
 use crate::world::{ReadError, World};
 use bumpalo::Bump;
+use findings::{missing, no_recipe, not_utf8, unreadable};
 use rrc_vm::text::render;
 use rrc_vm::value::Map;
 use rustc_hash::FxHashMap;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What the caller decides about reading.
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,7 +36,14 @@ pub struct Options<'a> {
     pub timeout_ms: Option<u64>,
     /// Values may be given when what is made of this runs: no default can be relied on.
     pub open: bool,
+    /// Where files are kept for other programs, and taken from.
+    pub shelf: Option<&'a Shelf>,
+    /// Does several things at once, if there is a shelf to put them on.
+    pub share: Option<Share>,
 }
+
+/// Does something for each number below the first, in any order, side by side.
+pub type Share = fn(usize, &(dyn Fn(usize) + Sync));
 
 /// A program, and what is worth knowing about how it was read.
 #[derive(Debug)]
@@ -59,6 +71,7 @@ pub fn load(
         report,
         units: Vec::new(),
         known: FxHashMap::default(),
+        ahead: FxHashMap::default(),
         ignores: Vec::new(),
     };
     let read = loader.file(main, None, &mut vec![main.to_string()]);
@@ -98,6 +111,190 @@ struct File {
     readable: bool,
 }
 
+/// What files became, kept for programs that read the same ones in the same world: recipes call
+/// each other, and most of the work is in reading. Sources are numbered here, so that a place means
+/// the same in all of these programs.
+#[derive(Debug, Default)]
+pub struct Shelf {
+    numbers: AtomicU32,
+    kept: Mutex<Kept>,
+    /// How many bytes of text are kept: what is made of a text takes many times its room.
+    most: usize,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    files: FxHashMap<String, Vec<Arc<Alone>>>,
+    bytes: usize,
+}
+
+const MOST_KEPT: usize = 4 << 20;
+
+impl Shelf {
+    /// A shelf for so many programs: for one alone nothing need be kept.
+    pub fn new(programs: usize) -> Shelf {
+        Shelf {
+            most: if programs > 1 { MOST_KEPT } else { 0 },
+            ..Shelf::default()
+        }
+    }
+
+    fn number(&self) -> SourceId {
+        SourceId(self.numbers.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn find(&self, path: &str, terms: &Terms) -> Option<Arc<Alone>> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut files = kept.files.get(path)?.iter();
+        files.find(|alone| alone.suits(terms)).map(Arc::clone)
+    }
+
+    fn keep(&self, path: &str, alone: &Alone) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.bytes += alone.source.text.len();
+        if kept.bytes <= self.most {
+            let copies = kept.files.entry(path.to_string()).or_default();
+            copies.push(Arc::new(alone.clone()));
+        }
+    }
+}
+
+/// A file before it is looked into.
+struct Found {
+    path: String,
+    /// The same, from the root on: a dialect may show in the directories.
+    place: String,
+    bytes: Result<Vec<u8>, ReadError>,
+}
+
+/// What is said from outside about how a file is to be read.
+#[derive(Clone, Copy, Debug)]
+struct Terms {
+    pins: Pins,
+    caller: Option<&'static Dialect>,
+    raw: bool,
+    timeout_ms: Option<u64>,
+}
+
+/// What a file is by itself: what it extends and calls has not been looked at.
+#[derive(Clone, Debug)]
+struct Alone {
+    terms: Terms,
+    id: SourceId,
+    source: Source,
+    findings: Vec<Diagnostic>,
+    ignores: Vec<Ignore>,
+    lowered: Option<Lowered>,
+    choice: Option<Choice>,
+    readable: bool,
+}
+
+impl Alone {
+    /// Whether it would be the same if it was read on these terms.
+    fn suits(&self, terms: &Terms) -> bool {
+        let name = |dialect: Option<&'static Dialect>| dialect.map(|dialect| dialect.name);
+        let own = &self.terms;
+        // Who calls a file counts only where nothing else says what it is written in.
+        let asks_caller = self
+            .choice
+            .as_ref()
+            .is_some_and(|choice| matches!(choice.reason, Reason::Caller | Reason::Default));
+        name(own.pins.always) == name(terms.pins.always)
+            && name(own.pins.configured) == name(terms.pins.configured)
+            && (own.raw, own.timeout_ms) == (terms.raw, terms.timeout_ms)
+            && (!asks_caller || name(own.caller) == name(terms.caller))
+    }
+
+    fn of(found: Found, terms: Terms, id: SourceId) -> Alone {
+        let Found { path, place, bytes } = found;
+        let path = path.as_str();
+        let mut alone = Alone {
+            terms,
+            id,
+            source: Source::new(path, ""),
+            findings: Vec::new(),
+            ignores: Vec::new(),
+            lowered: None,
+            choice: None,
+            readable: false,
+        };
+        let mut report = Report::default();
+        match bytes {
+            // What has no size beforehand, a pipe, shows only now that it is too large.
+            Ok(bytes) if bytes.len() > doc::MAX_BYTES => {
+                let error = ReadError::TooLarge(bytes.len() as u64);
+                report.add(unreadable(path, id, error));
+            }
+            Ok(bytes) => {
+                let (text, bad_byte) = doc::read_bytes(bytes);
+                alone.source = Source::new(path, text);
+                match bad_byte {
+                    Some(at) => report.add(not_utf8(id, at, &alone.source.text)),
+                    None => {
+                        alone.readable = true;
+                        alone.understand(path, &place, &mut report);
+                    }
+                }
+            }
+            Err(error) => report.add(unreadable(path, id, error)),
+        }
+        alone.findings = report.findings;
+        alone
+    }
+
+    /// Reads the text, chooses its dialect and lowers it, as far as it goes.
+    fn understand(&mut self, path: &str, place: &str, report: &mut Report) {
+        let (id, text) = (self.id, Arc::clone(&self.source.text));
+        let arena = Bump::new();
+        let is_json = path.ends_with(".json");
+        let read = if is_json { json::read } else { yaml::read };
+        let root = read(&arena, id, &text, report);
+        if !is_json {
+            self.ignores = suppress::comments(id, &text, root);
+        }
+        let Some(root) = root else { return };
+        let broken = report
+            .findings
+            .iter()
+            .any(|finding| [&codes::YAML_SYNTAX, &codes::JSON_SYNTAX].contains(&finding.code));
+        if is_json && dialect::is_tool(root) {
+            return;
+        }
+        if is_json && template::is_template(root) {
+            let name = path.rsplit('/').next().unwrap_or(path);
+            let name = name.strip_suffix(".json").unwrap_or(name);
+            let unit = template::lower(root, id, &text, name, report);
+            self.lowered = unit.map(|unit| Lowered { unit, parent: None });
+            return;
+        }
+        if let Some(what) = dialect::not_a_recipe(root) {
+            // What says so may be what could not be read.
+            if !(is_json && broken) {
+                report.add(no_recipe(id, what, is_json));
+            }
+            return;
+        }
+        let Terms { pins, caller, .. } = self.terms;
+        let choice = choose(pins, caller, place, id, &text, root, report);
+        let how = dialect::Options {
+            deliberate: choice.is_deliberate(),
+            raw: self.terms.raw,
+            timeout_ms: self.terms.timeout_ms,
+        };
+        let said = report.findings.len();
+        self.lowered = dialect::lower(root, id, choice.dialect, how, report);
+        if broken {
+            // What could not be read is not missing.
+            let mut number = 0;
+            report.findings.retain(|finding| {
+                number += 1;
+                number <= said || finding.code != &codes::MISSING_FIELD
+            });
+        }
+        self.choice = Some(choice);
+    }
+}
+
 struct Loader<'a> {
     world: &'a dyn World,
     options: Options<'a>,
@@ -106,6 +303,8 @@ struct Loader<'a> {
     units: Vec<Read>,
     /// Files that were read, and the unit each became.
     known: FxHashMap<String, Option<usize>>,
+    /// Files that were read before their turn.
+    ahead: FxHashMap<String, Alone>,
     ignores: Vec<Ignore>,
 }
 
@@ -117,86 +316,92 @@ impl Loader<'_> {
         caller: Option<&'static Dialect>,
         chain: &mut Vec<String>,
     ) -> File {
-        let mut file = File {
-            unit: None,
-            choice: None,
-            readable: false,
-        };
-        let bytes = match self.world.read(path) {
-            // What has no size beforehand, a pipe, shows only now that it is too large.
-            Ok(bytes) if bytes.len() > doc::MAX_BYTES => {
-                let source = self.sources.add(Source::new(path, ""));
-                let error = ReadError::TooLarge(bytes.len() as u64);
-                self.report.add(unreadable(path, source, error));
-                return file;
-            }
-            Ok(bytes) => bytes,
-            Err(error) => {
-                let source = self.sources.add(Source::new(path, ""));
-                self.report.add(unreadable(path, source, error));
-                return file;
-            }
-        };
-        let (text, bad_byte) = doc::read_bytes(bytes);
-        let source = self.sources.add(Source::new(path, text));
-        if let Some(at) = bad_byte {
-            let text = &self.sources.get(source).text;
-            self.report.add(not_utf8(source, at, text));
-            return file;
+        let alone = self.alone(path, caller);
+        self.sources.add_as(alone.id, alone.source);
+        self.report.findings.extend(alone.findings);
+        self.ignores.extend(alone.ignores);
+        let choice = alone.choice;
+        let dialect = choice
+            .as_ref()
+            .map_or(dialect::ALL[0], |choice| choice.dialect);
+        File {
+            unit: alone
+                .lowered
+                .map(|lowered| self.extend(lowered, path, dialect, chain)),
+            choice,
+            readable: alone.readable,
         }
-        file.readable = true;
-        let text = self.sources.get(source).text.clone();
-        let arena = Bump::new();
-        let is_json = path.ends_with(".json");
-        let read = if is_json { json::read } else { yaml::read };
-        let said = self.report.findings.len();
-        let root = read(&arena, source, &text, self.report);
-        if !is_json {
-            self.ignores.extend(suppress::comments(source, &text, root));
+    }
+
+    fn found(&self, path: &str) -> Found {
+        Found {
+            path: path.to_string(),
+            place: self.world.absolute(path),
+            bytes: self.world.read(path),
         }
-        let Some(root) = root else {
-            return file;
-        };
-        let broken = self.report.findings[said..]
-            .iter()
-            .any(|finding| finding.code == &codes::YAML_SYNTAX);
-        if is_json && dialect::is_tool(root) {
-            return file;
-        }
-        if is_json && template::is_template(root) {
-            let name = path.rsplit('/').next().unwrap_or(path);
-            let name = name.strip_suffix(".json").unwrap_or(name);
-            file.unit = template::lower(root, source, name, self.report);
-            return file;
-        }
-        if let Some(what) = dialect::not_a_recipe(root) {
-            self.report.add(no_recipe(source, what, is_json));
-            return file;
-        }
-        let pins = Pins {
-            always: self.options.dialect,
-            configured: self.world.dialect(path).and_then(dialect::find),
-        };
-        let place = self.world.absolute(path);
-        let choice = choose(pins, caller, &place, source, &text, root, self.report);
-        let how = dialect::Options {
-            deliberate: choice.is_deliberate(),
+    }
+
+    fn terms(&self, path: &str, caller: Option<&'static Dialect>) -> Terms {
+        Terms {
+            pins: Pins {
+                always: self.options.dialect,
+                configured: self.world.dialect(path).and_then(dialect::find),
+            },
+            caller,
             raw: self.options.raw,
             timeout_ms: self.options.timeout_ms,
-        };
-        let said = self.report.findings.len();
-        let lowered = dialect::lower(root, source, choice.dialect, how, self.report);
-        if broken {
-            // What could not be read is not missing.
-            let mut number = 0;
-            self.report.findings.retain(|finding| {
-                number += 1;
-                number <= said || finding.code != &codes::MISSING_FIELD
-            });
         }
-        file.unit = lowered.map(|lowered| self.extend(lowered, path, choice.dialect, chain));
-        file.choice = Some(choice);
-        file
+    }
+
+    fn alone(&mut self, path: &str, caller: Option<&'static Dialect>) -> Alone {
+        let terms = self.terms(path, caller);
+        let Some(shelf) = self.options.shelf else {
+            return Alone::of(self.found(path), terms, self.sources.next());
+        };
+        if let Some(alone) = self.ahead.remove(path).filter(|alone| alone.suits(&terms)) {
+            return alone;
+        }
+        // What a program reads twice it has twice.
+        match shelf.find(path, &terms) {
+            Some(kept) if !self.sources.has(kept.id) => Alone::clone(&kept),
+            _ => {
+                let alone = Alone::of(self.found(path), terms, shelf.number());
+                shelf.keep(path, &alone);
+                alone
+            }
+        }
+    }
+
+    /// Reads these recipes side by side, if there are several.
+    fn read_ahead(&mut self, names: &[String], from: &str, dialect: &'static Dialect) {
+        let (Some(shelf), Some(share)) = (self.options.shelf, self.options.share) else {
+            return;
+        };
+        let mut files: Vec<(String, Terms, _)> = Vec::new();
+        for path in names
+            .iter()
+            .filter_map(|name| self.world.find_recipe(name, from))
+        {
+            if !self.known.contains_key(&path) && !files.iter().any(|(known, ..)| *known == path) {
+                let terms = self.terms(&path, Some(dialect));
+                let found = Mutex::new(Some(self.found(&path)));
+                files.push((path, terms, found));
+            }
+        }
+        if files.len() < 2 {
+            return;
+        }
+        let ahead: Mutex<FxHashMap<String, Alone>> = Mutex::default();
+        share(files.len(), &|number| {
+            let (path, terms, found) = &files[number];
+            let found = found.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(found) = found {
+                let alone = Alone::of(found, *terms, shelf.number());
+                let mut ahead = ahead.lock().unwrap_or_else(PoisonError::into_inner);
+                ahead.insert(path.clone(), alone);
+            }
+        });
+        self.ahead = ahead.into_inner().unwrap_or_else(PoisonError::into_inner);
     }
 
     fn extend(
@@ -209,7 +414,8 @@ impl Loader<'_> {
         let Lowered { unit, parent } = lowered;
         let Some(parent) = parent else { return unit };
         let Some(found) = self.world.find_recipe(&parent.name, path) else {
-            self.report.add(missing(&parent.name, parent.span));
+            let known = self.world.known_recipes(&parent.name, path);
+            self.report.add(missing(&parent.name, parent.span, &known));
             return unit;
         };
         if chain.contains(&found) {
@@ -250,6 +456,13 @@ impl Loader<'_> {
                 0 if !self.options.open => settled(&self.units[0].unit, &steps),
                 _ => FxHashMap::default(),
             };
+            let mut names = Vec::new();
+            for step in &steps {
+                visit::calls(step, &mut |call| {
+                    names.extend(self.name(&call.recipe, &settled).map(|(name, _)| name));
+                });
+            }
+            self.read_ahead(&names, &path, dialect);
             for step in &mut steps {
                 visit::calls_mut(step, &mut |call| {
                     // A name that is known only at run time is found at run time.
@@ -290,8 +503,10 @@ impl Loader<'_> {
         };
         if let Action::Flow(read) = *action {
             let mut read = *read;
-            read.reads.iter_mut().for_each(|expr| expr.span = span);
+            let names = read.reads.iter_mut().chain(&mut read.asks);
+            names.for_each(|expr| expr.span = span);
             read.reserved.clear();
+            read.around = std::mem::take(&mut flow.around);
             *flow = read;
         }
     }
@@ -330,7 +545,8 @@ impl Loader<'_> {
         span: Span,
     ) -> Option<usize> {
         let Some(path) = self.world.find_recipe(name, from) else {
-            self.report.add(missing(name, span));
+            let known = self.world.known_recipes(name, from);
+            self.report.add(missing(name, span, &known));
             return None;
         };
         if let Some(known) = self.known.get(&path) {
@@ -363,7 +579,7 @@ fn settled(unit: &Unit, steps: &[Step]) -> FxHashMap<String, String> {
     }
     for step in steps {
         let program = Program::default();
-        for name in crate::schedule::bound(&program, step) {
+        for name in crate::schedule::set_by(&program, step).names {
             settled.remove(&name);
         }
         // The variable of a loop hides another of its name.
@@ -460,59 +676,4 @@ fn close_graph(steps: &mut Vec<Step>, mut held: Step, other: Option<Step>) {
         }
     }
     steps.push(held);
-}
-
-fn missing(name: &str, span: Span) -> Diagnostic {
-    Diagnostic::new(
-        &codes::MISSING_RECIPE,
-        span,
-        format!("there is no recipe `{name}`"),
-    )
-    .help("check the name; recipes are looked for beside this file and in `-R` directories")
-}
-
-fn unreadable(path: &str, source: SourceId, error: ReadError) -> Diagnostic {
-    let (code, message, help) = match error {
-        ReadError::NotFound => (
-            &codes::UNREADABLE_FILE,
-            format!("there is no file `{path}`"),
-            "check the path, and the directory you are in",
-        ),
-        ReadError::Directory => (
-            &codes::UNREADABLE_FILE,
-            format!("`{path}` is a directory"),
-            "name a recipe in it",
-        ),
-        ReadError::TooLarge(bytes) => (
-            &codes::TOO_LARGE,
-            format!(
-                "the file has {bytes} bytes; at most {} are read",
-                doc::MAX_BYTES
-            ),
-            "split the recipe, or move long texts to files of their own",
-        ),
-        ReadError::Other(words) => (
-            &codes::UNREADABLE_FILE,
-            format!("`{path}` cannot be read: {words}"),
-            "check that it is a file you may read",
-        ),
-    };
-    Diagnostic::new(code, Span::top(source), message).help(help)
-}
-
-fn no_recipe(source: SourceId, what: &str, is_json: bool) -> Diagnostic {
-    Diagnostic::new(&codes::NOT_A_RECIPE, Span::top(source), what).help(match is_json {
-        true => "a template has `template`, tool metadata has `atip`",
-        false => "a recipe is a map with `name` and `steps` or `stages`",
-    })
-}
-
-fn not_utf8(source: SourceId, at: usize, text: &str) -> Diagnostic {
-    if text.starts_with("RRB\0") {
-        return Diagnostic::new(&codes::NOT_UTF8, Span::top(source), "this is a plan")
-            .help("it has been checked; `rrc run` runs it, and `rrc disasm` shows what is in it");
-    }
-    let message = format!("byte {at} is not UTF-8 text");
-    Diagnostic::new(&codes::NOT_UTF8, Span::new(source, at, at), message)
-        .help("save the file as UTF-8; if it is not text, it is not a recipe")
 }

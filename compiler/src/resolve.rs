@@ -113,6 +113,7 @@ fn inputs_given(program: &Program, links: &Links<'_>, unit: &Unit, report: &mut 
         let child = &program.units[target];
         let mut alone = Report::default();
         let mut scope = Scope::new(program, links, target);
+        scope.brief = true;
         wanted.iter().for_each(|name| {
             let own = child.inputs.iter().any(|input| input.name == *name);
             scope.visible.insert(name, u32::from(own));
@@ -216,38 +217,62 @@ impl<'a> Links<'a> {
             links.open[*caller] |= call.spreads && call.target.is_none();
         }
         // Sets only grow and are bounded by the names of the program, so this comes to rest.
-        while links.grow(&calls) {}
+        let mut seen = vec![None; calls.len()];
+        while links.grow(&calls, &mut seen) {}
         links
     }
 
-    fn grow(&mut self, calls: &[(usize, &'a Call)]) -> bool {
-        let size = |links: &Links<'_>| {
-            links
-                .sets
-                .iter()
-                .chain(&links.given)
-                .map(FxHashSet::len)
-                .sum::<usize>()
-                + links.open.iter().filter(|open| **open).count()
-        };
-        let before = size(self);
-        for (caller, call) in calls {
+    /// Lets every call pass on what is known by now. `seen` is how much was known when each of
+    /// them last did: if it is the same, there is nothing new to pass on.
+    fn grow(&mut self, calls: &[(usize, &'a Call)], seen: &mut [Option<[usize; 4]>]) -> bool {
+        let mut grown = false;
+        for ((caller, call), seen) in calls.iter().zip(seen) {
             let Some(target) = call.target else { continue };
+            if call.spreads && self.open[target] && !self.open[*caller] {
+                self.open[*caller] = true;
+                grown = true;
+            }
+            let before = self.sizes(*caller, target);
+            if seen.replace(before) == Some(before) {
+                continue;
+            }
             let passed = call.context.iter().map(|(name, _)| name.as_str());
-            let mut given: FxHashSet<&str> = passed.collect();
+            // Taken out of its place, so that the others can be looked at.
+            let mut given = std::mem::take(&mut self.given[target]);
+            absorb(&mut given, passed.clone());
             if call.inherits {
-                given.extend(&self.given[*caller]);
-                given.extend(&self.sets[*caller]);
+                absorb(&mut given, self.given[*caller].iter().copied());
+                absorb(&mut given, self.sets[*caller].iter().copied());
             }
+            self.given[target] = given;
             if call.spreads {
-                self.open[*caller] |= self.open[target];
-                let mut back = self.sets[target].clone();
-                back.extend(&given);
-                self.sets[*caller].extend(back);
+                let mut sets = std::mem::take(&mut self.sets[*caller]);
+                absorb(&mut sets, passed);
+                if call.inherits {
+                    absorb(&mut sets, self.given[*caller].iter().copied());
+                }
+                absorb(&mut sets, self.sets[target].iter().copied());
+                self.sets[*caller] = sets;
             }
-            self.given[target].extend(given);
+            grown |= self.sizes(*caller, target) != before;
         }
-        size(self) > before
+        grown
+    }
+
+    fn sizes(&self, caller: usize, target: usize) -> [usize; 4] {
+        [
+            self.given[caller].len(),
+            self.sets[caller].len(),
+            self.given[target].len(),
+            self.sets[target].len(),
+        ]
+    }
+}
+
+/// Adds names to a set that has most of them: `extend` would make room for all.
+fn absorb<'a>(set: &mut FxHashSet<&'a str>, names: impl Iterator<Item = &'a str>) {
+    for name in names {
+        set.insert(name);
     }
 }
 
@@ -263,6 +288,8 @@ struct Scope<'a> {
     reserved: &'static [&'static str],
     /// A call whose recipe is not known may set anything.
     open: bool,
+    /// Nobody reads what could be done about a finding.
+    brief: bool,
 }
 
 impl<'a> Scope<'a> {
@@ -275,6 +302,7 @@ impl<'a> Scope<'a> {
             ended: FxHashMap::default(),
             reserved: unit.reserved,
             open: false,
+            brief: false,
         };
         for step in &unit.steps {
             visit::steps(step, &mut |step| {
@@ -355,7 +383,7 @@ impl<'a> Scope<'a> {
     fn action(&mut self, action: &'a Action, report: &mut Report) {
         // Whether a variable is there is what a validation asks; it is not a mistake to ask.
         if !matches!(action, Action::Validate { .. }) {
-            visit::walk_action(action, &mut |expr| self.read(expr, report));
+            visit::walk_needs(action, &mut |expr| self.read(expr, report));
         }
         let Action::Call(call) = action else { return };
         match call.target {
@@ -499,6 +527,9 @@ impl<'a> Scope<'a> {
             ),
         };
         let finding = Diagnostic::new(&codes::UNDEFINED_VARIABLE, span, message).severity(severity);
+        if self.brief {
+            return finding;
+        }
         if let Some((place, how)) = self.ended.get(name) {
             let (label, help) = match how {
                 Ended::Item => (

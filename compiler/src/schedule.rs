@@ -99,11 +99,10 @@ struct Uses {
 
 impl Uses {
     fn of(program: &Program, step: &Step) -> Uses {
+        let set = set_by(program, step);
         let mut uses = Uses {
-            sets: bound(program, step)
-                .iter()
-                .map(|name| spelt(name))
-                .collect(),
+            sets: set.names.iter().map(|name| spelt(name)).collect(),
+            sets_all: set.others,
             ..Uses::default()
         };
         visit::steps(step, &mut |step| {
@@ -147,37 +146,41 @@ impl Uses {
                     });
                 }
             }
-            Action::Call(call) => {
-                self.reads_all |= call.inherits;
-                self.sets_all |= call.spreads && call.target.is_none();
-            }
+            Action::Call(call) => self.reads_all |= call.inherits,
             _ => {}
         }
     }
 }
 
-/// The variables that a step and the steps in it may set.
-pub fn bound(program: &Program, step: &Step) -> Vec<String> {
+/// What a step and the steps in it may set.
+#[derive(Debug, Default)]
+pub struct Set {
+    pub names: Vec<String>,
+    /// Whether there may be others: those of a recipe that is found when the step runs.
+    pub others: bool,
+}
+
+pub fn set_by(program: &Program, step: &Step) -> Set {
     let mut names = Names {
         program,
-        names: Vec::new(),
+        set: Set::default(),
         seen: Vec::new(),
     };
     names.step(step);
-    names.names
+    names.set
 }
 
 struct Names<'a> {
     program: &'a Program,
-    names: Vec<String>,
+    set: Set,
     /// Units that have been looked at.
     seen: Vec<usize>,
 }
 
 impl Names<'_> {
     fn add(&mut self, name: &str) {
-        if !self.names.iter().any(|known| known == name) {
-            self.names.push(name.to_string());
+        if !self.set.names.iter().any(|known| known == name) {
+            self.set.names.push(name.to_string());
         }
     }
 
@@ -219,6 +222,7 @@ impl Names<'_> {
 
     fn call(&mut self, call: &Call) {
         call.context.iter().for_each(|(name, _)| self.add(name));
+        self.set.others |= call.target.is_none();
         let Some(target) = call.target.filter(|target| !self.seen.contains(target)) else {
             return;
         };

@@ -3,6 +3,7 @@
 //! A [`Span`] is a byte range of one source. Lines and columns exist only at the edge, where a
 //! report is written; nothing else in the compiler counts lines.
 
+use rustc_hash::FxHashMap;
 use std::sync::{Arc, OnceLock};
 
 /// Which source a span is in. Small and copyable, so that every node can carry one.
@@ -70,7 +71,8 @@ pub struct Source {
     pub name: String,
     /// The text. Of a file that is not UTF-8, the lossy text: offsets up to the first bad byte hold.
     pub text: Arc<str>,
-    line_starts: Vec<u32>,
+    /// Where lines begin, once somebody asks: most sources are never reported on.
+    line_starts: OnceLock<Vec<u32>>,
     /// How many characters begin before each block of bytes, once a column was asked for: a file
     /// may be one line, and have a finding in every word of it.
     characters: OnceLock<Vec<u32>>,
@@ -81,20 +83,20 @@ const BLOCK: usize = 4096;
 
 impl Source {
     pub fn new(name: impl Into<String>, text: impl Into<Arc<str>>) -> Source {
-        let text = text.into();
-        let mut line_starts = vec![0];
-        line_starts.extend(
-            text.bytes()
-                .enumerate()
-                .filter(|(_, b)| *b == b'\n')
-                .map(|(at, _)| at as u32 + 1),
-        );
         Source {
             name: name.into(),
-            text,
-            line_starts,
+            text: text.into(),
+            line_starts: OnceLock::new(),
             characters: OnceLock::new(),
         }
+    }
+
+    fn line_starts(&self) -> &[u32] {
+        self.line_starts.get_or_init(|| {
+            let breaks = memchr::memchr_iter(b'\n', self.text.as_bytes());
+            let after = breaks.map(|at| at as u32 + 1);
+            std::iter::once(0).chain(after).collect()
+        })
     }
 
     /// How many characters begin before an offset.
@@ -117,8 +119,9 @@ impl Source {
 
     pub fn place(&self, offset: u32) -> Place {
         let offset = offset.min(self.text.len() as u32);
-        let line = self.line_starts.partition_point(|start| *start <= offset) - 1;
-        let start = self.line_starts[line] as usize;
+        let starts = self.line_starts();
+        let line = starts.partition_point(|start| *start <= offset) - 1;
+        let start = starts[line] as usize;
         let column = match offset as usize - start {
             near if near <= BLOCK => self
                 .text
@@ -135,7 +138,7 @@ impl Source {
 
     /// Where a line (from 1) begins.
     pub fn line_start(&self, number: u32) -> usize {
-        let start = self.line_starts.get((number.max(1) - 1) as usize);
+        let start = self.line_starts().get((number.max(1) - 1) as usize);
         start.map_or(self.text.len(), |start| *start as usize)
     }
 
@@ -144,31 +147,49 @@ impl Source {
         let index = (number.max(1) - 1) as usize;
         let start = self.line_start(number);
         let end = self
-            .line_starts
+            .line_starts()
             .get(index + 1)
             .map_or(self.text.len(), |next| *next as usize);
         self.text[start..end].trim_end_matches(['\n', '\r'])
     }
 
     pub fn line_count(&self) -> u32 {
-        self.line_starts.len() as u32
+        self.line_starts().len() as u32
     }
 }
 
 /// All sources of one compilation, in the order they were read.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
-    all: Vec<Source>,
+    all: Vec<(SourceId, Source)>,
+    places: FxHashMap<SourceId, usize>,
 }
 
 impl Sources {
+    /// Adds a source under the next number.
     pub fn add(&mut self, source: Source) -> SourceId {
-        self.all.push(source);
-        SourceId(self.all.len() as u32 - 1)
+        let id = self.next();
+        self.add_as(id, source);
+        id
+    }
+
+    /// Adds a source under a number of somebody else's, which no other has.
+    pub fn add_as(&mut self, id: SourceId, source: Source) {
+        self.places.insert(id, self.all.len());
+        self.all.push((id, source));
+    }
+
+    /// The number of the next source, if all are numbered here.
+    pub fn next(&self) -> SourceId {
+        SourceId(self.all.len() as u32)
+    }
+
+    pub fn has(&self, id: SourceId) -> bool {
+        self.places.contains_key(&id)
     }
 
     pub fn get(&self, id: SourceId) -> &Source {
-        &self.all[id.0 as usize]
+        &self.all[self.places[&id]].1
     }
 
     pub fn text(&self, span: Span) -> &str {
@@ -182,14 +203,23 @@ impl Sources {
 
     /// Gives up the sources, in the order they were read.
     pub fn into_all(self) -> Vec<Source> {
-        self.all
+        self.all.into_iter().map(|(_, source)| source).collect()
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (SourceId, &Source)> {
-        self.all
-            .iter()
-            .enumerate()
-            .map(|(index, source)| (SourceId(index as u32), source))
+        self.all.iter().map(|(id, source)| (*id, source))
+    }
+
+    /// The same sources, numbered in the order they were read, and the places of spans with them.
+    pub fn renumber<'s>(self, spans: impl Iterator<Item = &'s mut Span>) -> Sources {
+        for span in spans {
+            span.source = SourceId(self.places[&span.source] as u32);
+        }
+        let mut renumbered = Sources::default();
+        for (_, source) in self.all {
+            renumbered.add(source);
+        }
+        renumbered
     }
 }
 

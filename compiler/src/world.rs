@@ -22,6 +22,11 @@ pub trait World {
     /// Where the recipe is that the file `from` calls or extends by this name.
     fn find_recipe(&self, name: &str, from: &str) -> Option<String>;
 
+    /// Names that the file `from` could call recipes by, for one that it does and that is not there.
+    fn known_recipes(&self, _name: &str, _from: &str) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Where a file is that the file `from` names: beside it, or as it is written.
     fn find_file(&self, name: &str, from: &str) -> Option<String> {
         let directory = from.rsplit_once('/').map(|(directory, _)| directory);
@@ -76,6 +81,31 @@ impl World for Texts {
             .into_iter()
             .flat_map(|file| [beside(file.clone()), file])
             .find(|path| self.texts.iter().any(|(known, _)| known == path))
+    }
+
+    fn known_recipes(&self, name: &str, from: &str) -> Vec<String> {
+        let directory = from.rsplit_once('/').map(|(directory, _)| directory);
+        let beside = |path: &str| match directory {
+            Some(directory) => path
+                .strip_prefix(directory)?
+                .strip_prefix('/')
+                .map(str::to_string),
+            None => Some(path.to_string()),
+        };
+        let names = self.texts.iter().filter_map(|(path, _)| beside(path));
+        names.filter_map(|file| called(&file, name)).collect()
+    }
+}
+
+/// What a file of recipes is called by who writes names as `like` is written: with the ending of
+/// the file, or without.
+pub fn called(file: &str, like: &str) -> Option<String> {
+    let stem = file
+        .strip_suffix(".yaml")
+        .or_else(|| file.strip_suffix(".yml"))?;
+    match like.ends_with(".yaml") || like.ends_with(".yml") {
+        true => Some(file.to_string()),
+        false => Some(stem.to_string()),
     }
 }
 

@@ -27,6 +27,8 @@ pub struct Agents {
     pub by_name: Vec<(String, String)>,
     /// Where the files are that describe agents.
     pub path: Vec<PathBuf>,
+    /// Where paths of programs begin: the directory of whoever wrote the commands down.
+    pub base: PathBuf,
 }
 
 /// The same with the plans of the commands, by their texts.
@@ -207,6 +209,11 @@ pub fn request(
         .next()
         .filter(|word| !word.is_empty())
         .ok_or_else(|| format!("the agent command `{command}`: the command is empty"))?;
+    let is_path = program.contains('/') && !program.starts_with('~');
+    let program = match is_path {
+        true => agents.base.join(program).to_string_lossy().into_owned(),
+        false => program,
+    };
     let mut request = Request::new(program);
     request.args = words.collect();
     request.cwd = here.to_path_buf();

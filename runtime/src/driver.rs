@@ -348,7 +348,7 @@ impl<'a> Driver<'a> {
             if self.refused.is_some() {
                 return Finished {
                     outcome: Ok(Value::Null),
-                    variables: Map::default(),
+                    variables: Rc::default(),
                 };
             }
         }

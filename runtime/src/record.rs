@@ -11,6 +11,8 @@ use rrc_vm::value::{Map, Value};
 #[derive(Clone, Debug)]
 pub struct Record {
     pub id: String,
+    /// The steps that lead to it, and itself.
+    pub path: String,
     pub kind: StepKind,
     pub status: Option<Status>,
     /// What it stored.
@@ -76,6 +78,7 @@ impl Records {
         let index = self.all.len();
         self.all.push(Record {
             id: step.map_or_else(String::new, |step| step.id.clone()),
+            path: step.map_or_else(String::new, |step| step.path.clone()),
             kind: step.map_or(StepKind::Bash, |step| step.kind),
             status: None,
             output: Value::Null,

@@ -146,7 +146,11 @@ fn looks_like_a_tool(bytes: &[u8]) -> bool {
 fn looks_like_a_recipe(bytes: &[u8]) -> bool {
     let (mut steps, mut stages, mut inner, mut named, mut step_field, mut other) =
         (false, false, false, false, false, false);
-    for line in bytes.split(|byte| *byte == b'\n') {
+    let ends = memchr::memchr_iter(b'\n', bytes).chain([bytes.len()]);
+    let mut start = 0;
+    for end in ends {
+        let line = &bytes[start..end];
+        start = end + 1;
         let Some(key) = key(line) else { continue };
         let top = !line.starts_with(b" ") && !line.starts_with(b"-");
         match (key, top) {
@@ -176,6 +180,13 @@ fn key(line: &[u8]) -> Option<&[u8]> {
         .strip_prefix(b"\"")
         .or(rest.strip_prefix(b"'"))
         .unwrap_or(rest);
+    // Nothing that is looked for begins otherwise, and most lines are a script's or an agent's.
+    if !matches!(
+        rest.first(),
+        Some(b'a' | b'c' | b'i' | b'j' | b'n' | b'p' | b'r' | b's' | b't')
+    ) {
+        return None;
+    }
     let end = rest
         .iter()
         .position(|byte| !(byte.is_ascii_alphanumeric() || *byte == b'_'))?;

@@ -4,9 +4,9 @@
 use super::bounds::Row;
 use super::one::Outcome;
 use rrc_compiler::diagnostic::Diagnostic;
-use rrc_compiler::source::{Source, SourceId, Sources, Span};
+use rrc_compiler::source::{Source, SourceId, Sources};
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Default)]
 pub struct Merged {
@@ -17,25 +17,26 @@ pub struct Merged {
 /// What a recipe may read depends on who calls it. Where its callers are checked too, they know,
 /// and which names it would miss if it stood alone does not matter.
 pub fn by_callers(mut outcomes: Vec<Outcome>) -> Vec<Outcome> {
-    let place = |source: &Source| {
-        std::fs::canonicalize(&source.name).unwrap_or_else(|_| PathBuf::from(&source.name))
-    };
     let calls = outcomes
         .iter()
         .any(|outcome| outcome.sources.iter().count() > 1);
     if !calls {
         return outcomes;
     }
-    let called: HashSet<PathBuf> = outcomes
+    // One is called by many; its place is asked for once.
+    let names: HashSet<&str> = outcomes
         .iter()
         .flat_map(|outcome| outcome.sources.iter().skip(1))
-        .map(|(_, source)| place(source))
+        .map(|(_, source)| source.name.as_str())
         .collect();
+    let mut directories = Directories::default();
+    let place = |name| directories.place(name);
+    let called: HashSet<PathBuf> = names.into_iter().map(place).collect();
     for outcome in &mut outcomes {
         let Some((main, source)) = outcome.sources.iter().next() else {
             continue;
         };
-        if called.contains(&place(source)) {
+        if called.contains(&directories.place(&source.name)) {
             outcome.findings.retain(|finding| {
                 finding.span.source != main || !finding.code.code.starts_with("RRC02")
             });
@@ -78,7 +79,7 @@ pub fn merge(outcomes: Vec<Outcome>) -> (Merged, Vec<Row>) {
             }
         };
         for finding in &mut findings {
-            for span in spans(finding) {
+            for span in finding.spans_mut() {
                 span.source = id(span.source, &mut merged.sources);
             }
         }
@@ -93,30 +94,57 @@ pub fn merge(outcomes: Vec<Outcome>) -> (Merged, Vec<Row>) {
     (merged, bounds)
 }
 
-fn spans(finding: &mut Diagnostic) -> impl Iterator<Item = &mut Span> {
-    let labels = finding.labels.iter_mut().map(|label| &mut label.span);
-    let edits = finding.fix.iter_mut().flat_map(|fix| &mut fix.edits);
-    let edits = edits.map(|edit| &mut edit.span);
-    std::iter::once(&mut finding.span)
-        .chain(labels)
-        .chain(edits)
+/// Where files are, however they were named: most are in few directories, whose places are known
+/// after the first of them.
+#[derive(Default)]
+struct Directories {
+    known: HashMap<PathBuf, Option<PathBuf>>,
+}
+
+impl Directories {
+    fn place(&mut self, name: &str) -> PathBuf {
+        self.real(Path::new(name)).unwrap_or_else(|| name.into())
+    }
+
+    fn real(&mut self, path: &Path) -> Option<PathBuf> {
+        let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {
+            return std::fs::canonicalize(path).ok();
+        };
+        if std::fs::symlink_metadata(path).ok()?.is_symlink() {
+            return std::fs::canonicalize(path).ok();
+        }
+        let directory = match directory.as_os_str().is_empty() {
+            true => Path::new("."),
+            false => directory,
+        };
+        let known = match self.known.get(directory) {
+            Some(known) => known,
+            None => {
+                let real = std::fs::canonicalize(directory).ok();
+                self.known.entry(directory.to_path_buf()).or_insert(real)
+            }
+        };
+        Some(known.as_ref()?.join(name))
+    }
 }
 
 /// Where the files are that have been merged, known once it is asked for.
 #[derive(Default)]
 struct Places {
+    directories: Directories,
     known: Option<HashMap<PathBuf, SourceId>>,
 }
 
 impl Places {
     /// The same file with the same text, or a new source.
     fn find(&mut self, source: &Source, merged: &mut Sources) -> SourceId {
-        let place = |name: &str| std::fs::canonicalize(name).unwrap_or_else(|_| name.into());
+        let directories = &mut self.directories;
         let known = self.known.get_or_insert_with(|| {
             let all = merged.iter();
-            all.map(|(id, source)| (place(&source.name), id)).collect()
+            all.map(|(id, source)| (directories.place(&source.name), id))
+                .collect()
         });
-        let own = place(&source.name);
+        let own = directories.place(&source.name);
         match known.get(&own) {
             Some(id) if merged.get(*id).text == source.text => *id,
             _ => {

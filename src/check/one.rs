@@ -8,6 +8,7 @@ use crate::disk::{self, Disk};
 use rrc_compiler::codes::{self, Severity};
 use rrc_compiler::diagnostic::{Applicability, Diagnostic};
 use rrc_compiler::dialect::choose::{Choice, Reason};
+use rrc_compiler::load::{Share, Shelf};
 use rrc_compiler::source::{SourceId, Sources};
 use rrc_compiler::{Checked, fix};
 use std::io;
@@ -22,6 +23,12 @@ pub struct Checking<'a> {
     pub args: &'a CheckArgs,
     pub global: &'a Global,
     pub configs: &'a Configs<'a>,
+    /// What files share that call each other.
+    pub shelf: Option<&'a Shelf>,
+    /// How to do several things at once, where the processors are idle otherwise.
+    pub share: Option<Share>,
+    /// Nothing comes after this file.
+    pub last: bool,
 }
 
 /// What came of a file. The first of its sources is the file itself.
@@ -90,6 +97,8 @@ pub fn checked(file: &Named, checking: &Checking<'_>) -> Option<Result<Outcome, 
     let mut sources = Sources::default();
     let mut options = global.options();
     options.timeout_ms = config.run.default_timeout_ms;
+    options.shelf = checking.shelf;
+    options.share = checking.share;
     let mut checked = rrc_compiler::check(&disk, &file.name, options, &mut sources);
     if args.shellcheck {
         let found = match shellcheck::findings(&checked.program, &sources) {
@@ -107,8 +116,17 @@ pub fn checked(file: &Named, checking: &Checking<'_>) -> Option<Result<Outcome, 
     let bounds = args
         .bounds
         .then(|| bounds::row(&file.name, &checked.program, &sources));
-    let mut findings = checked.report.findings;
-    findings.retain(|finding| wanted(finding, args, &config));
+    if checking.last {
+        // The process is about to end, and the system gives memory back at once.
+        std::mem::forget(checked.program);
+    }
+    let mut report = checked.report;
+    report
+        .findings
+        .retain(|finding| wanted(finding, args, &config));
+    let spans = report.findings.iter_mut().flat_map(Diagnostic::spans_mut);
+    let sources = sources.renumber(spans);
+    report.settle();
     let least = match args.deny_warnings || config.check.deny_warnings {
         true => Severity::Warning,
         false => Severity::Error,
@@ -116,7 +134,7 @@ pub fn checked(file: &Named, checking: &Checking<'_>) -> Option<Result<Outcome, 
     Some(Ok(Outcome {
         least,
         refused: !checked.readable || (no_recipe && !file.walked),
-        findings,
+        findings: report.findings,
         choice: choice.flatten(),
         bounds: bounds.flatten(),
         sources,

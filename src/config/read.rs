@@ -82,6 +82,7 @@ impl Reader {
             run: self.run(table),
             agents: Agents {
                 path: agent_path,
+                base: self.directory.clone(),
                 ..self.agents(table)
             },
         }

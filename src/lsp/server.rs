@@ -30,8 +30,9 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-/// A check that takes less than this is made as soon as the editor pauses for breath.
-const CHEAP: Duration = Duration::from_millis(8);
+/// A check that takes less than this is made as soon as the editor pauses for breath: nobody types
+/// faster, so there is nothing to wait for.
+const CHEAP: Duration = Duration::from_millis(25);
 const BREATH: Duration = Duration::from_millis(1);
 /// How long to wait for the rest of what has begun to arrive.
 const ARRIVING: Duration = Duration::from_millis(20);
@@ -141,8 +142,7 @@ impl<'s, 'w> Server<'s, 'w> {
     }
 
     fn notify<N: Notification>(&mut self, params: N::Params) -> io::Result<()> {
-        let message = lsp_server::Notification::new(N::METHOD.to_string(), params);
-        wire::write(self.streams.out, &message.into())
+        wire::notify::<N>(self.streams.out, &params)
     }
 
     fn log(&mut self, words: &str) {
@@ -463,11 +463,13 @@ impl<'s, 'w> Server<'s, 'w> {
             let analysis = buffers::check(&self.open, path, None, self.global);
             let wrong = analysis.as_ref().and_then(|one| one.misconfigured.clone());
             misconfigured = misconfigured.or(wrong);
-            if let Some(document) = self.open.get_mut(path) {
+            let before = self.open.get_mut(path).and_then(|document| {
                 document.stale = false;
-                document.analysis = analysis;
-            }
+                std::mem::replace(&mut document.analysis, analysis)
+            });
             self.say(path)?;
+            // What was found before is given up when the editor has its answer.
+            drop(before);
         }
         self.pace = start.elapsed();
         if misconfigured != self.misconfigured {

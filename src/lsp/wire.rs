@@ -3,6 +3,7 @@
 //! A message that cannot be read is skipped by its length, so that the next one can be.
 
 use lsp_server::Message;
+use lsp_types::notification::Notification;
 use serde_json::Value;
 use std::io::{self, BufRead, Read, Write};
 
@@ -115,10 +116,22 @@ pub fn write(to: &mut dyn Write, message: &Message) -> io::Result<()> {
     write_value(to, &value)
 }
 
+/// Writes a notification as it goes over the wire: there may be thousands of findings in one, and
+/// a tree of values in between would cost more than they do.
+pub fn notify<N: Notification>(to: &mut dyn Write, params: &N::Params) -> io::Result<()> {
+    let params = serde_json::to_string(params)?;
+    let method = N::METHOD;
+    let body = format!("{{\"method\":\"{method}\",\"params\":{params},\"jsonrpc\":\"2.0\"}}");
+    write_body(to, body.as_bytes())
+}
+
 pub fn write_value(to: &mut dyn Write, value: &Value) -> io::Result<()> {
-    let body = serde_json::to_vec(value)?;
+    write_body(to, &serde_json::to_vec(value)?)
+}
+
+fn write_body(to: &mut dyn Write, body: &[u8]) -> io::Result<()> {
     write!(to, "Content-Length: {}\r\n\r\n", body.len())?;
-    to.write_all(&body)?;
+    to.write_all(body)?;
     to.flush()
 }
 

@@ -2,6 +2,7 @@
 
 use crate::binary::Folder;
 use crate::{BAD, GOOD};
+use std::collections::BTreeSet;
 
 #[test]
 fn what_is_no_recipe_is_passed_over_when_found_and_refused_when_named() {
@@ -153,6 +154,46 @@ fn progress_is_not_for_pipes() {
     }
     let said = folder.rrc(&["check", "."]).go().exits(0);
     assert_eq!(said.err, "nothing found\n");
+}
+
+#[test]
+fn a_recipe_that_many_call_is_to_each_what_it_would_be_alone() {
+    let folder = Folder::new();
+    // Nothing in it says in which dialect it is; whoever calls it does.
+    let plain = "name: plain\nsteps:\n  - {id: p, type: bash, command: 'echo {{nobody}} {{x}}'}\n";
+    folder.write("plain.yaml", plain);
+    let base = "name: base\nsteps:\n  - {id: b, command: 'echo {{nothing}}', output: unread}\n  \
+                - {id: c, command: 'true', condition: 'nought == 1'}\n";
+    folder.write("base.yaml", base);
+    let call = "  - {id: call, type: recipe, recipe: plain, context: {x: 1}}\n";
+    let calls = [
+        ("one", "condition: \"{{a}} == 'b'\""),
+        ("two", "condition: \"a == 'b'\""),
+        ("three", "condition: \"{{c}} == 'b'\""),
+        ("four", "working_dir: ."),
+    ];
+    for (name, sign) in calls {
+        let extends = if name == "two" || name == "four" {
+            "extends: base\n"
+        } else {
+            ""
+        };
+        let own = format!("  - {{id: own, type: bash, command: 'echo {{{{q}}}}', {sign}}}\n");
+        let text = format!("name: {name}\n{extends}context: {{a: 1}}\nsteps:\n{own}{call}");
+        folder.write(&format!("{name}.yaml"), text);
+    }
+    let said = |path: &str| -> BTreeSet<String> {
+        let said = folder.rrc(&["check", "--format", "concise", path]).go();
+        said.out.lines().map(str::to_string).collect()
+    };
+    let each: BTreeSet<String> = calls
+        .iter()
+        .flat_map(|(name, _)| said(&format!("./{name}.yaml")))
+        .collect();
+    let about = |file: &str| each.iter().filter(|line| line.starts_with(file)).count();
+    assert!(about("./plain.yaml") >= 2, "{each:?}");
+    assert!(about("./base.yaml") >= 1, "{each:?}");
+    assert_eq!(said("."), each);
 }
 
 #[test]

@@ -314,3 +314,30 @@ fn a_warning_alone_is_no_failure() {
         .err_has("RRC0304");
     folder.rrc(&["-q", "run", "a.yaml"]).go().exits(0).no_err();
 }
+
+#[test]
+fn a_recipe_that_is_not_there_is_compared_with_those_that_are() {
+    let step = |name: &str| {
+        GOOD.replace("type: bash", "type: recipe")
+            .replace("command: echo hi", name)
+    };
+    let folder = Folder::with("a.yaml", step("recipe: chld"));
+    folder.write("child.yaml", GOOD);
+    folder.write("parts/other.yml", GOOD);
+    let said = || folder.rrc(&["check", "a.yaml"]).go().exits(1);
+    said().out_has("did you mean `child`?");
+    for (wrong, near) in [("chidl.yaml", "child.yaml"), ("parts/othr", "parts/other")] {
+        folder.write("a.yaml", step(&format!("recipe: {wrong}")));
+        said().out_has(&format!("did you mean `{near}`?"));
+    }
+    folder.write("a.yaml", format!("{GOOD}extends: chidl\n"));
+    said().out_has("did you mean `child`?");
+}
+
+#[test]
+fn json_that_is_no_template_is_told_what_one_is() {
+    let folder = Folder::with("a.json", "{\"version\": 3, \"rows\": []}");
+    let said = folder.rrc(&["check", "a.json"]).go().exits(2);
+    said.out_has("nothing in this file says that it is a template")
+        .out_has("a template is an object with `template`");
+}

@@ -280,3 +280,15 @@ fn a_known_agent_is_found_by_itself_or_by_name() {
         "codex:exec codex:--model codex:m codex:go "
     );
 }
+
+#[test]
+fn the_path_of_a_program_begins_where_it_is_written_down() {
+    let folder = folder("printf '%s in %s' \"$1\" \"${PWD##*/}\"", "./ask {prompt}");
+    folder.write("work/x", "");
+    folder.write(
+        "a.yaml",
+        amplifier("- {id: a, agent: x, prompt: go, output: a}\n"),
+    );
+    let all = run(&folder, &["-C", "work"], 0);
+    assert_eq!(all["context"]["a"], "go in work");
+}

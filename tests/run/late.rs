@@ -128,3 +128,58 @@ fn a_run_that_is_killed_in_such_a_recipe_goes_on_in_it() {
     assert_eq!(all["context"]["got"], json!({"b": "done\n"}));
     assert_eq!(folder.read("log"), "a\nb\nb\n");
 }
+
+/// A recipe of the other dialect that calls two others by names known only when it runs.
+fn sharing(head: &str, more: &str) -> Folder {
+    let folder = Folder::new();
+    for name in ["one", "two"] {
+        let inner = format!(
+            "- {{id: in_{name}, command: 'echo {{{{mine}}}} {name}'}}\n\
+             - {{id: changes, command: echo by {name}, output: of_{name}}}\n"
+        );
+        folder.write(
+            &format!("{name}.yaml"),
+            format!("name: {name}\nsteps:\n{inner}"),
+        );
+    }
+    folder.write(
+        "a.yaml",
+        format!(
+            "# rrc: dialect = amplihack\nname: t\n{head}context: {{mine: m, of_one: x, of_two: x}}\nsteps:\n\
+             - {{id: which, command: echo one}}\n\
+             - {{id: second, command: echo two}}\n\
+             - {{id: first, recipe: '{{{{which}}}}'{more}}}\n\
+             - {{id: other, recipe: '{{{{second}}}}'{more}}}\n\
+             - {{id: after, command: 'echo {{{{in_one}}}} and {{{{in_two}}}}'}}\n"
+        ),
+    );
+    folder
+}
+
+#[test]
+fn variables_are_shared_in_a_group_and_in_a_graph() {
+    for (head, more) in [("", ", parallel_group: g"), ("schedule: graph\n", "")] {
+        let all = run(&sharing(head, more), &[], 0);
+        let context = &all["context"];
+        assert_eq!(context["after"], "m one and m two", "{head}{more}");
+        assert_eq!(context["of_one"], "by one", "{head}{more}");
+        assert_eq!(context["of_two"], "by two", "{head}{more}");
+        assert_eq!(context["mine"], "m");
+    }
+}
+
+#[test]
+fn a_run_that_is_shown_again_by_its_file_finds_the_names_it_was_given() {
+    let folder =
+        folder("- {id: call, type: recipe, recipe: '{{which}}', context: {x: y}, output: got}\n");
+    let recipe = folder
+        .read("a.yaml")
+        .replace("context: {", "context: {which: two, ");
+    folder.write("a.yaml", recipe);
+    let all = run(&folder, &["-s", "which=one"], 0);
+    let id = all["run_id"].as_str().unwrap();
+    let args = ["run", "a.yaml", "--replay", id, "--output-format", "json"];
+    let again = folder.rrc(&args).go().exits(0).json();
+    assert_eq!(again["context"], all["context"]);
+    assert_eq!(again["context"]["got"]["said"], "one y\n");
+}

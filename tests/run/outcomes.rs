@@ -15,6 +15,7 @@ fn exit_codes_as_shells_count_them() {
         ("missing", "no-such-program-anywhere", 127),
         ("killed", "kill -9 $$", 137),
         ("ended", "kill -TERM $$", 143),
+        // What bash reads at once is read before the run; this only when it gets there.
         ("syntax", "eval if", 2),
         ("unset", "set -u; echo $nothing_has_this_name", 127),
         ("pipe", "set -o pipefail; false | true", 1),
@@ -265,4 +266,66 @@ fn a_reader_that_goes_away_does_not_stop_the_run() {
         .no_err();
     assert_eq!(said.out.lines().count(), 1);
     assert_eq!(folder.read("ran").lines().count(), 50);
+}
+
+#[test]
+fn a_step_that_failed_is_named_with_the_steps_that_lead_to_it() {
+    let folder = Folder::with(
+        "a.yaml",
+        amplifier(
+            "- {id: one, type: recipe, recipe: child, on_error: continue}\n\
+             - {id: two, type: recipe, foreach: '{{xs}}', recipe: child}\n",
+        )
+        .replace("steps:", "context: {xs: [1]}\nsteps:"),
+    );
+    folder.write(
+        "child.yaml",
+        amplifier("- {id: say, type: bash, command: exit 3}\n"),
+    );
+    let said = folder.rrc(&["run", "a.yaml"]).go().exits(1);
+    let said = said.out_has("\none/say: the command exited with code 3\n");
+    said.out_has("\ntwo[0]/say: the command exited with code 3\n");
+}
+
+#[test]
+fn an_answer_to_a_question_that_nobody_asks_is_wrong_usage() {
+    let folder = Folder::with(
+        "a.yaml",
+        "name: t\nversion: 1.0.0\ndescription: d\nstages:\n\
+         - {name: build, approval: {required: true, prompt: ok}, steps: [{id: a, type: bash, command: touch ran}]}\n\
+         - {name: ship, steps: [{id: b, type: bash, command: 'true'}]}\n",
+    );
+    for (args, help) in [
+        (["--approve", "biuld"], "did you mean `build`?"),
+        (["--deny", "ship"], "stages with an approval: build"),
+    ] {
+        let said = folder
+            .rrc(&["run", "a.yaml", args[0], args[1]])
+            .go()
+            .exits(2);
+        said.err_has(&args.join(" ")).err_has(help);
+    }
+    assert!(!folder.has("ran"));
+    folder
+        .rrc(&["run", "a.yaml", "--approve", "build"])
+        .go()
+        .exits(0);
+}
+
+#[test]
+fn what_would_run_is_shown_with_all_that_decides_about_it() {
+    let folder = Folder::with(
+        "a.yaml",
+        amplifier(
+            "- {id: one, type: bash, foreach: '{{xs}}', command: 'echo {{item}}', collect: all, retry: {max_attempts: 2}, on_error: continue}\n\
+             - {id: two, type: bash, command: 'echo {{all}}', output: x, retry: {}, on_error: skip_remaining}\n",
+        )
+        .replace("steps:", "context: {xs: [1]}\nsteps:"),
+    );
+    let said = folder.rrc(&["run", "a.yaml", "--explain"]).go().exits(0);
+    let said = said.out_has("one for each xs → all[], up to 2 tries, goes on after a failure\n");
+    said.out_has("two → x, up to 3 tries, a failure skips the rest\n");
+    let args = ["--dry-run", "--include-tags", "a"];
+    let planned = run(&folder, &args, 0);
+    assert_eq!(planned["context"], serde_json::json!({"xs": [1]}));
 }

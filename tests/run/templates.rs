@@ -1,7 +1,7 @@
 //! Templates through `rrc run`: what is printed, what is passed over, what ends what.
 
 use crate::amplifier;
-use crate::binary::Folder;
+use crate::binary::{Folder, eventually};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
@@ -42,6 +42,21 @@ fn what_is_passed_over_is_said() {
         "{}",
         said.err
     );
+}
+
+#[test]
+fn what_is_passed_over_counts_where_that_is_asked_for() {
+    let folder = template(&json!(["false", "printf after"]));
+    let said = folder.rrc(&["run", "t.json", "--strict"]).go().exits(1);
+    assert_eq!(said.out, "after");
+    let folder = template(
+        &json!([{"retry": 2, "recover": "touch ready", "template": "test -e ready"}, "true"]),
+    );
+    folder.rrc(&["run", "t.json", "--strict"]).go().exits(0);
+    let steps = "- {id: a, type: bash, command: exit 3, on_error: continue}\n";
+    let folder = Folder::with("a.yaml", amplifier(steps));
+    folder.rrc(&["run", "a.yaml"]).go().exits(0);
+    folder.rrc(&["run", "a.yaml", "--strict"]).go().exits(1);
 }
 
 #[test]
@@ -205,4 +220,93 @@ fn the_command_of_an_agent_is_a_template() {
     );
     let said = folder.rrc(&["run", "a.yaml"]).go().exits(2);
     assert!(said.err.contains("RRC0317"), "{}", said.err);
+}
+
+#[test]
+fn a_step_says_where_its_commands_run_and_what_they_find_there() {
+    let steps = "- {id: a, type: template, cwd: '{{dir}}', env: {WHO: '{{who}}!', FIX: f}, output: a,\n   \
+                 template: {parallel: true, template: [pwd, 'printenv WHO FIX', {timeout: 9000, template: [pwd, cat]}]}}\n\
+                 - {id: b, type: template, cwd: sub, env: {WHO: w}, template: t.json, output: b}\n";
+    let recipe = format!("context: {{dir: sub, who: ada}}\n{}", amplifier(steps));
+    let folder = Folder::with("a.yaml", recipe);
+    folder.write("t.json", "[\"printenv WHO\", \"sh -c 'cat; pwd'\"]");
+    folder.write("sub/x", "");
+    let all = crate::run(&folder, &[], 0);
+    let sub = folder.path().join("sub").canonicalize().unwrap();
+    let sub = sub.to_string_lossy();
+    let joined = all["context"]["a"].as_str().unwrap();
+    assert_eq!(joined.matches(&format!("{sub}\n")).count(), 2, "{joined}");
+    assert!(joined.contains("ada!\nf\n"), "{joined}");
+    assert_eq!(all["context"]["b"], format!("w\n{sub}\n"));
+}
+
+#[test]
+fn a_directory_or_value_that_is_not_there_fails_the_step() {
+    let steps = "- {id: a, type: template, cwd: nowhere, template: pwd, on_error: continue}\n\
+                 - {id: b, type: template, template: 'printf {x=none}', output: b}\n";
+    let folder = Folder::with("a.yaml", amplifier(steps));
+    let all = crate::run(&folder, &[], 0);
+    assert_eq!(crate::step(&all, "a")["status"], "failed");
+    assert_eq!(all["context"]["b"], "none");
+}
+
+#[test]
+fn a_command_of_a_step_that_must_run_once_stops_the_resume() {
+    let steps =
+        "- {id: a, type: template, once: true, template: [\"sh -c 'echo a >> log; sleep 60'\"]}\n";
+    let folder = Folder::with("a.yaml", amplifier(steps));
+    let running = folder.rrc(&["run", "a.yaml"]).start();
+    assert!(eventually(Duration::from_secs(20), || folder.has("log")));
+    running.signal("KILL");
+    running.end();
+    let said = folder.rrc(&["run", "a.yaml", "--resume"]).go().exits(1);
+    said.err_has("is marked `once`");
+    assert_eq!(folder.read("log"), "a\n");
+}
+
+#[test]
+fn what_a_template_asks_for_is_read() {
+    let steps = "- {id: slow, type: bash, command: 'sleep 0.3; printf s', output: s}\n\
+                 - {id: t, type: template, template: 'printf {s=none}', output: t}\n";
+    let graph = format!("schedule: graph\n{}", amplifier(steps));
+    let folder = Folder::with("a.yaml", &graph);
+    assert_eq!(crate::run(&folder, &[], 0)["context"]["t"], "s");
+    let args = ["check", "-v", "--format", "concise", "a.yaml"];
+    let said = folder.rrc(&args).go().exits(0);
+    assert!(!said.out.contains("`s`"), "{}", said.out);
+}
+
+#[test]
+fn a_value_that_nothing_reads_is_said() {
+    let folder = template(&json!({"args": ["name"], "template": "printf {name} {lang=en}"}));
+    folder.write("v.json", "{\"name\": \"n\", \"other\": 1}");
+    let said = |args: &[&str]| folder.rrc(args).go().exits(0).err;
+    let near = "rrc: nothing in the template reads `lnag`; did you mean `lang`?\n";
+    for command in ["run", "expand"] {
+        let args = [command, "t.json", "-s", "name=a", "-s", "lnag=de"];
+        assert_eq!(said(&args), near, "{command}");
+        let args = [command, "t.json", "--vars", "v.json", "-s", "mine.x=1"];
+        let far = "rrc: nothing in the template reads `mine`\n";
+        assert_eq!(said(&args), far, "{command}");
+    }
+    folder.rrc(&["build", "-q", "t.json"]).go().exits(0);
+    let args = ["run", "t.rrb", "-s", "name=a", "-s", "lnag=de"];
+    assert_eq!(said(&args), near);
+    let args = ["run", "t.json", "-s", "nmae=a"];
+    let said = folder.rrc(&args).go().exits(2).err_has("`name` is not set");
+    said.err_has("did you mean `name`?");
+}
+
+#[test]
+fn recovering_does_not_fail_because_of_what_failed_before() {
+    let folder = template(&json!({
+        "retry": 2,
+        "recover": {"parallel": true, "template": [{"template": [{"when": "nobody", "template": "false"}]}]},
+        "parallel": true,
+        "failure": "root",
+        "template": ["test -e ready", "touch ready"]
+    }));
+    let args = ["run", "t.json", "--output-format", "json"];
+    let all = folder.rrc(&args).go().exits(0).json();
+    assert_eq!(all["ran"].as_array().map(Vec::len), Some(4), "{all}");
 }

@@ -244,3 +244,21 @@ fn values_from_outside_win_and_the_last_one_most() {
     assert_eq!(o(&["-s", "a=007"])["a"], "007");
     assert_eq!(o(&["-s", "a=7"])["a"], 7);
 }
+
+#[test]
+fn a_name_that_cannot_be_set_is_wrong_usage() {
+    let recipe = amplifier("- {id: a, type: bash, command: 'echo {{items}} {{n}} > ran'}\n");
+    let folder = Folder::with(
+        "a.yaml",
+        format!("context: {{items: [1, 2], n: 5}}\n{recipe}"),
+    );
+    for (pair, words) in [
+        ("items[0]=3", "one item of a list cannot be set"),
+        ("n.x=3", "`n` is a number and has no fields"),
+        ("a b=3", "`a b` is no name"),
+    ] {
+        let said = folder.rrc(&["run", "a.yaml", "--set", pair]).go().exits(2);
+        said.err_has(words);
+    }
+    assert!(!folder.has("ran"));
+}

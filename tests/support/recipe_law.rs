@@ -74,6 +74,8 @@ pub fn any_bytes(name: &str, bytes: &[u8], seed: u64) -> Result<Judged, String> 
     }
     match &judged.plan {
         Some(plan) => sound(plan, &judged, seed)?,
+        // JSON may describe a tool, or be made of what only another host knows.
+        None if name.ends_with(".json") && judged.checked.program.units.is_empty() => {}
         None if judged.errors().next().is_none() => {
             return Err("nothing is wrong, and nothing is built".to_string());
         }

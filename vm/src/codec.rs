@@ -14,7 +14,7 @@
 //!
 //! * 1: the first.
 
-use crate::isa::{Instr, Kind};
+use crate::isa::{Kind, Word};
 use crate::plan::{
     Const, Function, HostCall, HostKind, Input, Limits, Need, NeedKind, Place, Plan, SourceInfo,
     SpanRun, StepInfo, StepKind, Texts,
@@ -228,8 +228,8 @@ fn payload(section: Section, plan: &Plan, out: &mut Vec<u8>) {
         }
         Section::Code => {
             put_u32(out, plan.code.len() as u32);
-            for instr in &plan.code {
-                out.extend_from_slice(&instr.to_word().to_le_bytes());
+            for word in &plan.code {
+                out.extend_from_slice(&word.bits().to_le_bytes());
             }
         }
         Section::Calls => {
@@ -319,7 +319,7 @@ pub fn decode(bytes: &[u8]) -> Result<Plan, DecodeError> {
         constants: sections.table(Section::Constants, constant)?,
         parts: sections.table(Section::Parts, |part: &[u8; 4]| Some(le32(part, 0)))?,
         functions: sections.functions()?,
-        code: sections.table(Section::Code, |word| Instr::from_word(le64::<8>(word, 0)))?,
+        code: sections.table(Section::Code, |word| Word::read(le64::<8>(word, 0)))?,
         calls: sections.table(Section::Calls, call)?,
         steps: sections.table(Section::Steps, step)?,
         inputs: sections.table(Section::Inputs, input)?,

@@ -4,7 +4,7 @@
 //! points at is shown where it exists and marked where it does not. Knows the instructions only
 //! through their list.
 
-use crate::isa::{Builtin, Instr, Role, Status};
+use crate::isa::{Builtin, Role, Status, Word};
 use crate::plan::{Const, Function, Place, Plan};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -108,12 +108,10 @@ fn code(plan: &Plan, id: usize, function: &Function, out: &mut String) -> std::f
     let end = (function.end as usize).min(plan.code.len());
     let start = (function.start as usize).min(end);
     let mut targets = BTreeSet::new();
-    for instr in &plan.code[start..end] {
-        let (operands, count) = instr.operands();
-        let labels = operands[..count]
-            .iter()
-            .filter(|operand| operand.role == Role::Label);
-        targets.extend(labels.map(|operand| operand.value));
+    for word in &plan.code[start..end] {
+        let operands = word.info().operands.iter().zip(word.values());
+        let labels = operands.filter(|((_, role), _)| *role == Role::Label);
+        targets.extend(labels.map(|(_, value)| value));
     }
     let first = plan
         .spans
@@ -126,26 +124,25 @@ fn code(plan: &Plan, id: usize, function: &Function, out: &mut String) -> std::f
     {
         writeln!(out, "  ; {}", place(plan, span.place))?;
     }
-    for (at, instr) in (start..).zip(&plan.code[start..end]) {
+    for (at, &word) in (start..).zip(&plan.code[start..end]) {
         while let Some(span) = spans.next_if(|span| span.from as usize <= at) {
             writeln!(out, "  ; {}", place(plan, span.place))?;
         }
         if targets.contains(&(at as u32)) {
             writeln!(out, "L{at}:")?;
         }
-        writeln!(out, "  {at:5}  {}", instruction(plan, instr))?;
+        writeln!(out, "  {at:5}  {}", instruction(plan, word))?;
     }
     Ok(())
 }
 
 /// One instruction with its operands resolved.
-pub fn instruction(plan: &Plan, instr: &Instr) -> String {
-    let mut line = instr.info().mnemonic.to_owned();
-    let (operands, count) = instr.operands();
-    for operand in &operands[..count] {
-        let value = operand.value;
+pub fn instruction(plan: &Plan, word: Word) -> String {
+    let info = word.info();
+    let mut line = info.mnemonic.to_owned();
+    for (&(_, role), value) in info.operands.iter().zip(word.values()) {
         line.push(' ');
-        line.push_str(&match operand.role {
+        line.push_str(&match role {
             Role::Text => text(plan, value),
             Role::Const => constant(plan, value),
             Role::Label => format!("L{value}"),

@@ -50,7 +50,7 @@ pub fn argv(list: Value) -> Made {
     let mut argv = Vec::with_capacity(words.len());
     for (number, word) in words.iter().enumerate() {
         let word = render(word);
-        if word.contains('\0') {
+        if word.as_bytes().contains(&0) {
             let message = "a command cannot be given a NUL character".to_string();
             return Err((FailureKind::InvalidRequest, message));
         }

@@ -5,7 +5,7 @@
 //! instruction, so a new line of the list is generated, verified and run without a change here.
 //! What the programs compute makes no sense, and it does not try to.
 
-use crate::isa::{BUILTINS, Flow, INSTRUCTIONS, Info, Instr, Kind, Role, Slot, Status};
+use crate::isa::{BUILTINS, Flow, INSTRUCTIONS, Info, Kind, Role, Slot, Status, Word};
 use crate::plan::{
     Const, Function, HostCall, HostKind, Input, Limits, Need, NeedKind, Place, Plan, SourceInfo,
     SpanRun, StepInfo, StepKind, Texts,
@@ -292,7 +292,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    fn write(mut self, mut budget: usize) -> Vec<Instr> {
+    fn write(mut self, mut budget: usize) -> Vec<Word> {
         loop {
             let mut open = true;
             while open {
@@ -321,7 +321,7 @@ impl<'a> Body<'a> {
                     *operand = target(*operand) as u32;
                 }
             }
-            Instr::build(info.byte, &operands)
+            Word::build(info.byte, &operands)
         });
         built.flatten().collect()
     }
@@ -343,6 +343,8 @@ impl<'a> Body<'a> {
         }
         match info.flow {
             Flow::End | Flow::Jump if !self.random.once_in(6) => true,
+            // Much of the list branches; code that did so as often would seldom get far.
+            Flow::Branch(_) if self.random.once_in(2) => true,
             Flow::End if info.pops.contains(&Slot::OwnResults) => self.finish(),
             _ => self.emit(info),
         }

@@ -10,6 +10,12 @@
 //! failure is stored or passed on unseen. `Step` and `Tasks` are linear: nothing copies or drops
 //! them, so every started step ends and every set of tasks is joined, on every path.
 
+mod named;
+mod word;
+
+pub use named::{BUILTINS, Builtin, BuiltinInfo, Status, Style};
+pub use word::Word;
+
 /// What the verifier knows of a stack slot or a local.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
@@ -145,14 +151,6 @@ pub enum Role {
     Int,
     Builtin,
     Status,
-}
-
-/// One operand in its generic form; the machine uses the typed fields of [`Instr`] instead.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Operand {
-    pub role: Role,
-    /// The bits of an `Int` are those of an `i32`.
-    pub value: u32,
 }
 
 impl Role {
@@ -296,72 +294,9 @@ macro_rules! instructions {
             sentence: $sentence,
         }),*];
 
-        // Position in the list, so that an instruction finds its line without a search.
-        #[allow(clippy::upper_case_acronyms, reason = "mirrors the variants of Instr")]
-        #[derive(Clone, Copy)]
-        enum Line { $($variant),* }
-
-        impl Instr {
-            /// The line of the list that describes this instruction.
-            #[inline]
-            pub fn info(&self) -> &'static Info {
-                &INSTRUCTIONS[self.line()]
-            }
-
-            /// The position of that line in the list.
-            #[inline]
-            pub fn line(&self) -> usize {
-                match self { $(Instr::$variant { .. } => Line::$variant as usize),* }
-            }
-
-            /// What that line charges.
-            #[inline]
-            pub fn fuel(&self) -> u32 {
-                match self { $(Instr::$variant { .. } => $fuel),* }
-            }
-
-            /// The operands in their generic form, in the order of the list.
-            pub fn operands(&self) -> ([Operand; 3], usize) {
-                let none = Operand { role: Role::Count, value: 0 };
-                match *self {
-                    $(Instr::$variant { $($field),* } => {
-                        #[allow(unused_mut, reason = "an instruction may have no operands")]
-                        let (mut all, mut count) = ([none; 3], 0);
-                        $(all[count] = Operand { role: role!($role), value: $field as u32 }; count += 1;)*
-                        (all, count)
-                    })*
-                }
-            }
-
-            /// The values of the operands alone; their roles are in the line.
-            #[inline]
-            pub fn values(&self) -> [u32; 3] {
-                match *self {
-                    $(Instr::$variant { $($field),* } => {
-                        let all = [$($field as u32,)* 0, 0, 0];
-                        [all[0], all[1], all[2]]
-                    })*
-                }
-            }
-
-            /// The instruction of this byte with these operands, which must be as many as its
-            /// line says. A value too wide for its field is cut to it.
-            pub fn build(byte: u8, operands: &[u32]) -> Option<Instr> {
-                match byte {
-                    $($byte => {
-                        #[allow(unused_mut, unused_variables, reason = "an instruction may have no operands")]
-                        let mut rest = operands.iter().copied();
-                        let built = Instr::$variant { $($field: rest.next()? as field!($role)),* };
-                        rest.next().is_none().then_some(built)
-                    })*
-                    _ => None,
-                }
-            }
-
-            /// The instruction as it stands in a plan file: its byte, its narrow operands, and its
-            /// wide operand in the upper half; what it does not use is zero.
-            pub fn to_word(&self) -> u64 {
-                match *self {
+        impl From<Instr> for Word {
+            fn from(instr: Instr) -> Word {
+                match instr {
                     $(Instr::$variant { $($field),* } => {
                         #[allow(unused_mut, unused_assignments, unused_variables, reason = "an instruction may have no operands")]
                         let (mut word, mut shift) = ($byte as u64, 8u32);
@@ -371,41 +306,71 @@ macro_rules! instructions {
                             shift += 8;
                             ($field as u32 as u64) << (shift - 8)
                         };)*
-                        word
+                        Word(word)
                     })*
-                }
-            }
-
-            /// The instruction that a word of a plan file means; none if [`Instr::to_word`] does
-            /// not write this word.
-            #[inline]
-            pub fn from_word(word: u64) -> Option<Instr> {
-                match word as u8 {
-                    $($byte => {
-                        #[allow(unused_mut, unused_assignments, unused_variables, reason = "an instruction may have no operands")]
-                        let (mut used, mut shift) = (0xffu64, 8u32);
-                        $(let $field = if role!($role).width() == 4 {
-                            used |= 0xffff_ffff << 32;
-                            (word >> 32) as u32
-                        } else {
-                            used |= 0xff << shift;
-                            shift += 8;
-                            (word >> (shift - 8)) as u8 as u32
-                        } as field!($role);)*
-                        (word & !used == 0).then_some(Instr::$variant { $($field),* })
-                    })*
-                    _ => None,
                 }
             }
         }
 
+        impl Word {
+            /// What the word means.
+            #[inline(always)]
+            pub fn instr(self) -> Instr {
+                match self.byte() {
+                    $($byte => {
+                        #[allow(unused_mut, unused_assignments, unused_variables, reason = "an instruction may have no operands")]
+                        let mut shift = 8u32;
+                        $(let $field = if role!($role).width() == 4 {
+                            (self.0 >> 32) as u32
+                        } else {
+                            shift += 8;
+                            (self.0 >> (shift - 8)) as u8 as u32
+                        } as field!($role);)*
+                        Instr::$variant { $($field),* }
+                    })*
+                    // No word has another byte.
+                    _ => Instr::Null {},
+                }
+            }
+        }
+
+        // The bits that an instruction of a byte uses; none where none has it.
+        static USED: [u64; 256] = {
+            let mut used = [0u64; 256];
+            $(used[$byte as usize] = used_bits(&[$(role!($role)),*]);)*
+            used
+        };
+
+        // What an instruction of a byte is charged.
+        static FUEL: [u8; 256] = {
+            let mut fuel = [0u8; 256];
+            $(fuel[$byte as usize] = $fuel;)*
+            fuel
+        };
+
         // Which line a byte stands in; 255 where none does.
         static LINE_OF_BYTE: [u8; 256] = {
             let mut lines = [255u8; 256];
-            $(lines[$byte as usize] = Line::$variant as u8;)*
+            let mut line = 0;
+            $(lines[$byte as usize] = line; line += 1;)*
+            let _ = line;
             lines
         };
     };
+}
+
+const fn used_bits(roles: &[Role]) -> u64 {
+    let (mut bits, mut shift, mut at) = (0xff, 8, 0);
+    while at < roles.len() {
+        if roles[at].width() == 4 {
+            bits |= 0xffff_ffff << 32;
+        } else {
+            bits |= 0xff << shift;
+            shift += 8;
+        }
+        at += 1;
+    }
+    bits
 }
 
 /// The line of the list for a byte of a plan file.
@@ -467,22 +432,22 @@ instructions! {
     0x37 "branch_report" BranchReport() [List] => [Map] (next) 8 "put what branches came to together: a text with a header for each, and what is known of all";
 
     // Comparison: numbers first, then text.
-    0x40 "eq_numbers_first" EqNumbersFirst() [Any Any] => [Any] (next) 2 "equal as numbers if both are or look like numbers, else as text";
-    0x41 "ne_numbers_first" NeNumbersFirst() [Any Any] => [Any] (next) 2 "not eq_numbers_first";
-    0x42 "lt_numbers_first" LtNumbersFirst() [Any Any] => [Any] (next) 2 "less as numbers if both are or look like numbers, else as text";
-    0x43 "le_numbers_first" LeNumbersFirst() [Any Any] => [Any] (next) 2 "less or equal, likewise";
-    0x44 "gt_numbers_first" GtNumbersFirst() [Any Any] => [Any] (next) 2 "greater, likewise";
-    0x45 "ge_numbers_first" GeNumbersFirst() [Any Any] => [Any] (next) 2 "greater or equal, likewise";
-    0x46 "in_numbers_first" InNumbersFirst() [Any Any] => [Any] (next) 2 "the first is an item of the second, a part of its text, or one of its keys; items by eq_numbers_first";
+    0x40 "eq_numbers_first" EqNumbersFirst(to: Label) [Any Any] => [Bool] (branch Any) 2 "equal as numbers if both are or look like numbers, else as text";
+    0x41 "ne_numbers_first" NeNumbersFirst(to: Label) [Any Any] => [Bool] (branch Any) 2 "not eq_numbers_first";
+    0x42 "lt_numbers_first" LtNumbersFirst(to: Label) [Any Any] => [Bool] (branch Any) 2 "less as numbers if both are or look like numbers, else as text";
+    0x43 "le_numbers_first" LeNumbersFirst(to: Label) [Any Any] => [Bool] (branch Any) 2 "less or equal, likewise";
+    0x44 "gt_numbers_first" GtNumbersFirst(to: Label) [Any Any] => [Bool] (branch Any) 2 "greater, likewise";
+    0x45 "ge_numbers_first" GeNumbersFirst(to: Label) [Any Any] => [Bool] (branch Any) 2 "greater or equal, likewise";
+    0x46 "in_numbers_first" InNumbersFirst(to: Label) [Any Any] => [Bool] (branch Any) 2 "the first is an item of the second, a part of its text, or one of its keys; items by eq_numbers_first";
 
     // Comparison: by type.
-    0x48 "eq_by_type" EqByType() [Any Any] => [Any] (next) 2 "equal within one type; a number equals text that parses to it, a boolean the text of it, null only null";
-    0x49 "ne_by_type" NeByType() [Any Any] => [Any] (next) 2 "not eq_by_type";
-    0x4a "lt_by_type" LtByType() [Any Any] => [Any] (next) 2 "less where the two can be ordered, else false";
-    0x4b "le_by_type" LeByType() [Any Any] => [Any] (next) 2 "less or equal, likewise";
-    0x4c "gt_by_type" GtByType() [Any Any] => [Any] (next) 2 "greater, likewise";
-    0x4d "ge_by_type" GeByType() [Any Any] => [Any] (next) 2 "greater or equal, likewise";
-    0x4e "in_by_type" InByType() [Any Any] => [Any] (next) 2 "the first is an item of the second, a part of its text, or one of its keys; items by eq_by_type";
+    0x48 "eq_by_type" EqByType(to: Label) [Any Any] => [Bool] (branch Any) 2 "equal within one type; a number equals text that parses to it, a boolean the text of it, null only null";
+    0x49 "ne_by_type" NeByType(to: Label) [Any Any] => [Bool] (branch Any) 2 "not eq_by_type";
+    0x4a "lt_by_type" LtByType(to: Label) [Any Any] => [Bool] (branch Any) 2 "less where the two can be ordered, else false";
+    0x4b "le_by_type" LeByType(to: Label) [Any Any] => [Bool] (branch Any) 2 "less or equal, likewise";
+    0x4c "gt_by_type" GtByType(to: Label) [Any Any] => [Bool] (branch Any) 2 "greater, likewise";
+    0x4d "ge_by_type" GeByType(to: Label) [Any Any] => [Bool] (branch Any) 2 "greater or equal, likewise";
+    0x4e "in_by_type" InByType(to: Label) [Any Any] => [Bool] (branch Any) 2 "the first is an item of the second, a part of its text, or one of its keys; items by eq_by_type";
 
     // Truth, and what follows from it.
     0x50 "truth_words" TruthWords(to: Label) [Any] => [Bool] (branch Any) 1 "go to the label with a failure; else false for null, a zero number, an empty list or map, and the texts `false False 0 none None` and the empty one";
@@ -545,107 +510,6 @@ instructions! {
     0x9f "step_begin_failed" StepBeginFailed(step: Step) [Any] => [Step Any] (next) 4 "say that a step starts that failed before it did; its failure stays on top";
 }
 
-/// How a step ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Status {
-    Completed = 0,
-    Skipped = 1,
-    Failed = 2,
-    Degraded = 3,
-    Cancelled = 4,
-}
-
-impl Status {
-    pub const ALL: [Status; 5] = [
-        Status::Completed,
-        Status::Skipped,
-        Status::Failed,
-        Status::Degraded,
-        Status::Cancelled,
-    ];
-
-    pub fn from_byte(byte: u8) -> Option<Status> {
-        Status::ALL.get(byte as usize).copied()
-    }
-
-    pub fn word(self) -> &'static str {
-        match self {
-            Status::Completed => "completed",
-            Status::Skipped => "skipped",
-            Status::Failed => "failed",
-            Status::Degraded => "degraded",
-            Status::Cancelled => "cancelled",
-        }
-    }
-}
-
-macro_rules! builtins {
-    ($($byte:literal $variant:ident $name:literal $style:ident $least:literal..=$most:literal $sentence:literal;)*) => {
-        /// A function or method of the condition language. The receiver of a method is its first argument.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        #[repr(u8)]
-        pub enum Builtin { $($variant = $byte),* }
-
-        /// The list of functions and methods.
-        pub static BUILTINS: &[BuiltinInfo] = &[$(*Builtin::$variant.info()),*];
-
-        impl Builtin {
-            pub fn from_byte(byte: u8) -> Option<Builtin> {
-                match byte { $($byte => Some(Builtin::$variant),)* _ => None }
-            }
-            pub const fn info(self) -> &'static BuiltinInfo {
-                match self {
-                    $(Builtin::$variant => &BuiltinInfo {
-                        builtin: Builtin::$variant, name: $name, style: Style::$style,
-                        least: $least, most: $most, sentence: $sentence,
-                    }),*
-                }
-            }
-        }
-    };
-}
-
-/// Whether a builtin is written `name(x)` or `x.name()`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Style {
-    Function,
-    Method,
-}
-
-/// One line of the list of builtins. `least` and `most` count arguments with the receiver.
-#[derive(Clone, Copy, Debug)]
-pub struct BuiltinInfo {
-    pub builtin: Builtin,
-    pub name: &'static str,
-    pub style: Style,
-    pub least: u8,
-    pub most: u8,
-    pub sentence: &'static str,
-}
-
-builtins! {
-    0 Int "int" Function 1..=1 "an integer, cut towards zero; 0 for null; a failure for text that is no number";
-    1 Str "str" Function 1..=1 "the text of a value";
-    2 Len "len" Function 1..=1 "characters of a text, items of a list, fields of a map; 0 of anything else";
-    3 Float "float" Function 1..=1 "a number; 0 for null; a failure for text that is no number";
-    4 Min "min" Function 2..=32 "the least of the arguments, as numbers where all are";
-    5 Max "max" Function 2..=32 "the greatest of the arguments, as numbers where all are";
-    6 Strip "strip" Method 1..=1 "without blanks at both ends";
-    7 LStrip "lstrip" Method 1..=1 "without blanks at the start";
-    8 RStrip "rstrip" Method 1..=1 "without blanks at the end";
-    9 Lower "lower" Method 1..=1 "in lower case";
-    10 Upper "upper" Method 1..=1 "in upper case";
-    11 Title "title" Method 1..=1 "with each word capitalised, blanks kept";
-    12 StartsWith "startswith" Method 2..=2 "whether it starts with the argument";
-    13 EndsWith "endswith" Method 2..=2 "whether it ends with the argument";
-    14 Replace "replace" Method 3..=3 "with each occurrence of the first argument replaced by the second";
-    15 Split "split" Method 1..=2 "the parts between occurrences of the argument, or between blanks";
-    16 Join "join" Method 2..=2 "the items of the argument, rendered, with this text between them";
-    17 Count "count" Method 2..=2 "how often the argument occurs";
-    18 Find "find" Method 2..=2 "where the argument first occurs, in characters; -1 if it does not";
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -677,20 +541,15 @@ mod tests {
             let found = info_of(info.byte).expect("a listed byte has a line");
             assert_eq!(found.mnemonic, info.mnemonic);
             let values: Vec<u32> = (1..=info.operands.len() as u32).collect();
-            let built = Instr::build(info.byte, &values).expect("the right number of operands");
-            assert_eq!(built.info().byte, info.byte);
-            let (operands, count) = built.operands();
-            assert_eq!(count, info.operands.len());
-            assert!(
-                operands[..count]
-                    .iter()
-                    .zip(&values)
-                    .all(|(o, v)| o.value == *v)
-            );
-            assert!(Instr::build(info.byte, &[0; 4]).is_none());
-            assert_eq!(Instr::from_word(built.to_word()), Some(built));
+            let word = Word::build(info.byte, &values).expect("the right number of operands");
+            assert_eq!(word.info().byte, info.byte);
+            assert_eq!(Word::from(word.instr()), word);
+            assert_eq!(Word::read(word.bits()), Some(word));
+            assert_eq!(word.values()[..values.len()], values);
+            assert!(Word::build(info.byte, &[0; 4]).is_none());
             let wide = info.operands.iter().filter(|(_, role)| role.width() == 4);
-            assert!(wide.count() <= 1 && info.operands.len() <= 3);
+            let wide = wide.count();
+            assert!(wide <= 1 && info.operands.len() <= wide + 2);
         }
         assert!(info_of(0).is_none());
     }

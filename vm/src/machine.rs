@@ -104,7 +104,7 @@ pub struct Finished {
     pub outcome: Result<Value, Fault>,
     /// The variables of the plan. When the run was stopped on the way, those of the outermost
     /// function of the first task that has them as its first local.
-    pub variables: Map,
+    pub variables: Rc<Map>,
 }
 
 /// A reply that was not taken; the machine is as it was.
@@ -148,8 +148,20 @@ pub struct Machine {
     // Texts and constants as values, made when they are first used.
     texts: Vec<Option<Rc<str>>>,
     constants: Vec<Option<Value>>,
+    /// The fixed arguments of calls, likewise.
+    fixed: Vec<Option<Rc<[Value]>>>,
+    /// Where in a map each text was last found as a name: a guess for the next time.
+    places: Vec<u32>,
+    /// The variables of the last run, if others hold them too: they were weighed.
+    weighed: Option<Rc<Map>>,
     tasks: Vec<Option<Box<Task>>>,
     free_tasks: Vec<u32>,
+    /// Tasks that have ended, for what they have allocated.
+    #[allow(
+        clippy::vec_box,
+        reason = "they go from here to `tasks` and back as they are"
+    )]
+    spare_tasks: Vec<Box<Task>>,
     sets: Vec<Option<TaskSet>>,
     free_sets: Vec<u32>,
     /// Tasks that can go on, with their births: one that was ended meanwhile stays in the queue.
@@ -169,11 +181,18 @@ pub struct Machine {
 impl Machine {
     /// A run of a plan with these variables. A variable that is not data, nests too deeply or does
     /// not fit into the memory is null.
-    pub fn new(plan: impl Into<Rc<Verified>>, variables: Map, limits: Limits) -> Machine {
+    pub fn new(
+        plan: impl Into<Rc<Verified>>,
+        variables: impl Into<Rc<Map>>,
+        limits: Limits,
+    ) -> Machine {
         let plan = plan.into();
         let mut machine = Machine {
             texts: vec![None; plan.plan().texts.len()],
+            places: vec![0; plan.plan().texts.len()],
+            weighed: None,
             constants: vec![None; plan.plan().constants.len()],
+            fixed: vec![None; plan.plan().calls.len()],
             plan,
             limits,
             fuel: 0,
@@ -182,6 +201,7 @@ impl Machine {
             steps: 0,
             tasks: Vec::new(),
             free_tasks: Vec::new(),
+            spare_tasks: Vec::new(),
             sets: Vec::new(),
             free_sets: Vec::new(),
             ready: VecDeque::new(),
@@ -200,7 +220,11 @@ impl Machine {
     }
 
     /// Forget the run and begin another of the same plan; what was made of its tables is kept.
-    pub fn restart(&mut self, mut variables: Map) {
+    pub fn restart(&mut self, variables: impl Into<Rc<Map>>) {
+        self.begin_with(variables.into());
+    }
+
+    fn begin_with(&mut self, mut variables: Rc<Map>) {
         self.fuel = self.limits.fuel;
         self.produced = 0;
         self.census_after = self.limits.memory;
@@ -216,15 +240,25 @@ impl Machine {
         self.next_ticket = 0;
         self.next_record = 0;
         self.finished = None;
-        if weigh_fields(&variables, self.limits.memory).is_err() {
-            for value in variables.values_mut() {
-                if weigh(value, self.limits.memory).is_err() {
-                    *value = Value::Null;
+        if !self.was_weighed(&variables) {
+            if weigh_fields(&variables, self.limits.memory).is_err() {
+                for value in Rc::make_mut(&mut variables).values_mut() {
+                    if weigh(value, self.limits.memory).is_err() {
+                        *value = Value::Null;
+                    }
                 }
             }
+            // Who alone holds a map may change it in place: it is not to be held here then.
+            self.weighed = (Rc::strong_count(&variables) > 1).then(|| Rc::clone(&variables));
         }
-        let entry = self.start(0, vec![Value::map(variables)], None, None, 0);
+        let entry = self.start(0, [Value::Map(variables)], None, None, 0);
         debug_assert_eq!(entry, 0);
+    }
+
+    /// Whether these are the variables of the last run, unchanged as they are shared.
+    fn was_weighed(&self, variables: &Rc<Map>) -> bool {
+        let last = self.weighed.as_ref();
+        last.is_some_and(|last| Rc::ptr_eq(last, variables))
     }
 
     /// Run until there is something to say or to ask.
@@ -326,7 +360,7 @@ impl Machine {
     fn start(
         &mut self,
         function: u32,
-        mut stack: Vec<Value>,
+        params: impl IntoIterator<Item = Value>,
         member_of: Option<(u32, u32)>,
         above: Option<RecordId>,
         forked_at: u32,
@@ -336,26 +370,21 @@ impl Machine {
             Some(function) => (function.start, function.locals as usize),
             None => (0, 0),
         };
-        stack.reserve_exact((locals + height).saturating_sub(stack.len()));
-        stack.resize(locals, Value::Null);
         let birth = self.next_birth;
         self.next_birth += 1;
-        let task = Box::new(Task {
-            stack,
-            frames: vec![Frame {
-                function,
-                at,
-                base: 0,
-            }],
-            open: Vec::new(),
-            above,
-            waits: Waits::No,
-            member_of,
-            sets: Vec::new(),
-            deadline: None,
-            birth,
-            forked_at,
+        let mut task = self.spare_tasks.pop().unwrap_or_default();
+        task.stack.reserve_exact(locals + height);
+        task.stack.extend(params);
+        task.stack.resize(locals, Value::Null);
+        task.frames.push(Frame {
+            function,
+            at,
+            base: 0,
         });
+        task.above = above;
+        task.member_of = member_of;
+        task.birth = birth;
+        task.forked_at = forked_at;
         let id = match self.free_tasks.pop() {
             Some(id) => {
                 self.tasks[id as usize] = Some(task);

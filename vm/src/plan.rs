@@ -3,7 +3,7 @@
 //! A `Plan` promises nothing; it may come from a file that anybody wrote. `verify` turns it into a
 //! `Verified`, and only that runs.
 
-use crate::isa::{Instr, Kind};
+use crate::isa::{Kind, Word};
 
 /// An index into [`Plan::texts`].
 pub type TextId = u32;
@@ -282,7 +282,7 @@ pub struct Plan {
     /// The first takes the variables (`[map]`) and gives the outcome and the variables
     /// (`[any, map]`); a run starts there.
     pub functions: Vec<Function>,
-    pub code: Vec<Instr>,
+    pub code: Vec<Word>,
     pub calls: Vec<HostCall>,
     pub steps: Vec<StepInfo>,
     pub inputs: Vec<Input>,

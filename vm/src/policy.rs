@@ -9,8 +9,8 @@ mod number;
 use crate::fault::FailureKind;
 use crate::text;
 use crate::value::Value;
-use number::number;
 pub(crate) use number::{Number, number_with_underscores};
+use number::{may_be_number, number};
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::rc::Rc;
@@ -83,6 +83,11 @@ fn eq_nested(first: &Value, second: &Value, leaf: fn(&Value, &Value) -> bool) ->
 /// Numbers if both are or look like numbers, else text. Null equals only null; lists and maps
 /// equal each other item by item, and the text they are rendered to.
 pub fn eq_numbers_first(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Text(a), Value::Text(b)) if is_plain_text(a, b) => return a == b,
+        (Value::Int(a), Value::Int(b)) => return a == b,
+        _ => {}
+    }
     eq_nested(a, b, |a, b| {
         if is_no_data(a) || is_no_data(b) {
             return false;
@@ -97,8 +102,18 @@ pub fn eq_numbers_first(a: &Value, b: &Value) -> bool {
     })
 }
 
+/// Whether one of two texts is certainly no number, so that they are compared as they are.
+fn is_plain_text(a: &str, b: &str) -> bool {
+    !may_be_number(a) || !may_be_number(b)
+}
+
 /// By the same rule; text by its characters. Null has no order.
 pub fn order_numbers_first(a: &Value, b: &Value) -> Option<Ordering> {
+    match (a, b) {
+        (Value::Text(a), Value::Text(b)) if is_plain_text(a, b) => return Some(a.cmp(b)),
+        (Value::Int(a), Value::Int(b)) => return Some(a.cmp(b)),
+        _ => {}
+    }
     if is_no_data(a) || is_no_data(b) {
         return None;
     }

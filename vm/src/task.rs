@@ -32,9 +32,10 @@ pub(crate) struct Open {
 }
 
 /// What keeps a task from going on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Waits {
     /// Nothing does.
+    #[default]
     No,
     /// The reply to a call, by its ticket.
     Reply(u64),
@@ -42,7 +43,7 @@ pub(crate) enum Waits {
     Set(u32),
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Task {
     pub stack: Vec<Value>,
     pub frames: Vec<Frame>,
@@ -63,6 +64,16 @@ pub(crate) struct Task {
 }
 
 impl Task {
+    /// As good as new, with what it has allocated; what else it is, is set when it starts.
+    pub fn clear(&mut self) {
+        self.stack.clear();
+        self.frames.clear();
+        self.open.clear();
+        self.sets.clear();
+        self.waits = Waits::No;
+        self.deadline = None;
+    }
+
     pub fn innermost(&self) -> Option<RecordId> {
         self.open.last().map(|open| open.record).or(self.above)
     }

@@ -41,11 +41,17 @@ pub fn json_text(value: &Value) -> String {
 
 /// The same, unless it is longer than `most` bytes.
 pub fn json_text_within(value: &Value, most: usize) -> Option<String> {
+    let mut out = String::with_capacity(64);
+    write_json(value, most, &mut out).then_some(out)
+}
+
+/// Add the compact JSON of a value; whether the text is no longer than `most` bytes then. It is cut
+/// off anywhere if it would be.
+pub fn write_json(value: &Value, most: usize, out: &mut String) -> bool {
     enum Open<'v> {
         List(std::slice::Iter<'v, Value>),
         Map(indexmap::map::Iter<'v, Rc<str>, Value>),
     }
-    let mut out = String::new();
     let mut open: Vec<Open<'_>> = Vec::new();
     let mut next = Some(value);
     loop {
@@ -57,11 +63,11 @@ pub fn json_text_within(value: &Value, most: usize) -> Option<String> {
                 Value::Int(int) => write!(out, "{int}").unwrap_or(()),
                 Value::Float(float) if float.is_finite() => out.push_str(&float_text(*float)),
                 Value::Float(_) => out.push_str("null"),
-                Value::Text(text) => quote(text, &mut out),
-                Value::Bytes(bytes) => quote(&String::from_utf8_lossy(bytes), &mut out),
+                Value::Text(text) => quote(text, out),
+                Value::Bytes(bytes) => quote(&String::from_utf8_lossy(bytes), out),
                 Value::Failure(failure) => {
                     out.push_str("{\"error\":");
-                    quote(&failure.message, &mut out);
+                    quote(&failure.message, out);
                     out.push('}');
                 }
                 Value::List(items) => {
@@ -75,10 +81,10 @@ pub fn json_text_within(value: &Value, most: usize) -> Option<String> {
             }
         }
         if out.len() > most {
-            return None;
+            return false;
         }
         let Some(container) = open.last_mut() else {
-            return Some(out);
+            return true;
         };
         // Texts end with a quote, so a bracket at the end is one that was just opened.
         let first = out.ends_with(['[', '{']);
@@ -100,7 +106,7 @@ pub fn json_text_within(value: &Value, most: usize) -> Option<String> {
                     if !first {
                         out.push(',');
                     }
-                    quote(name, &mut out);
+                    quote(name, out);
                     out.push(':');
                     next = Some(field);
                 }
@@ -114,6 +120,7 @@ pub fn json_text_within(value: &Value, most: usize) -> Option<String> {
 }
 
 fn quote(text: &str, out: &mut String) {
+    out.reserve(text.len() + 2);
     out.push('"');
     let mut plain = 0;
     for (at, byte) in text.bytes().enumerate() {

@@ -7,7 +7,7 @@
 )]
 
 use rrc_vm::fault::{Failure, FailureKind, FaultKind};
-use rrc_vm::isa::{Instr, Kind, Status};
+use rrc_vm::isa::{Instr, Kind, Role, Status, Word};
 use rrc_vm::machine::{Finished, Machine, Note, Poll, Stray, Ticket};
 use rrc_vm::plan::{
     Const, Function, HostCall, HostKind, Limits, Place, Plan, SourceInfo, StepInfo, StepKind, Texts,
@@ -75,14 +75,12 @@ fn plan(functions: &[(&[Kind], &[Kind], &[Instr])]) -> Plan {
     for (params, results, code) in functions {
         let start = plan.code.len() as u32;
         plan.code.extend(code.iter().map(|instr| {
-            let info = instr.info();
-            let mut values = instr.values();
-            for (value, (_, role)) in values.iter_mut().zip(info.operands) {
-                if *role == rrc_vm::isa::Role::Label {
-                    *value += start;
-                }
+            let word = Word::from(*instr);
+            let mut operands = word.info().operands.iter();
+            match operands.any(|(_, role)| *role == Role::Label) {
+                true => word.with_wide(word.wide() + start),
+                false => word,
             }
-            Instr::build(info.byte, &values[..info.operands.len()]).expect("operands as listed")
         }));
         plan.functions.push(Function {
             name: 0,

@@ -102,11 +102,13 @@ pub fn lower(
 }
 
 /// A unit, and the recipe it extends, which is yet to be read.
+#[derive(Clone, Debug)]
 pub struct Lowered {
     pub unit: Unit,
     pub parent: Option<Parent>,
 }
 
+#[derive(Clone, Debug)]
 pub struct Parent {
     pub name: String,
     pub span: Span,

@@ -12,7 +12,7 @@ use crate::codes;
 use crate::diagnostic::{Diagnostic, Fix, Report};
 use crate::doc::fields::{Fields, name_span, text_of};
 use crate::doc::{Kind, Node as Doc, Plain, resolve};
-use crate::ir::flow::Flow;
+use crate::ir::flow::{Around, Flow};
 use crate::ir::{
     Action, Agent, Attempts, Bind, Call, Compare, EXCLUDE_TAGS, Equality, Exec, Expr, ExprKind,
     Growth, Guard, INCLUDE_TAGS, Literal, Missing, Node, OnFailure, Read, Step, Store, Text, Truth,
@@ -198,15 +198,22 @@ impl Lower<'_> {
     fn template(&mut self, fields: &Fields<'_>) -> Option<Node> {
         fields.require("template", self.report)?;
         let node = fields.node("template")?;
-        if let Some(text) = node.text() {
-            let name = text.text().trim();
-            if name.ends_with(".json") && !name.contains(char::is_whitespace) {
-                let flow = Flow::of_file(name.to_string(), text.inner());
-                return Some(Node::Act(Box::new(Action::Flow(Box::new(flow)))));
+        let around = Around {
+            env: self.env(fields),
+            cwd: self.optional_text(fields, "cwd"),
+            once: fields.boolean("once", self.report).unwrap_or(false),
+        };
+        let text = node.text().map(|text| (text.text().trim(), text.inner()));
+        let file =
+            text.filter(|(name, _)| name.ends_with(".json") && !name.contains(char::is_whitespace));
+        let flow = match file {
+            Some((name, span)) => Flow::of_file(name.to_string(), span),
+            None => {
+                let schema = self.dialect.schema;
+                template::lower_step(node, node.span.source, schema, self.report)?
             }
-        }
-        let schema = self.dialect.schema;
-        let flow = template::lower_step(node, node.span.source, schema, self.report)?;
+        };
+        let flow = Flow { around, ..flow };
         Some(Node::Act(Box::new(Action::Flow(Box::new(flow)))))
     }
 

@@ -233,10 +233,7 @@ impl<'t> Tracer<'t> {
     /// A block scalar whose first content byte, behind its indentation, is `range.start`.
     pub(super) fn block(mut self, text: &[u8], range: Range<usize>, folded: bool) -> Step {
         let end = range.end.min(text.len());
-        let line = text[..range.start]
-            .iter()
-            .rposition(|byte| matches!(byte, b'\n' | b'\r'))
-            .map_or(0, |at| at + 1);
+        let line = memchr::memrchr2(b'\n', b'\r', &text[..range.start]).map_or(0, |at| at + 1);
         let indent = range.start - line;
         self.leading_breaks(text, line)?;
         let mut at = range.start;
@@ -337,10 +334,7 @@ fn break_at(text: &[u8], at: usize, end: usize) -> Option<usize> {
 }
 
 fn line_end(text: &[u8], at: usize, end: usize) -> usize {
-    text[at..end]
-        .iter()
-        .position(|byte| matches!(byte, b'\n' | b'\r'))
-        .map_or(end, |length| at + length)
+    memchr::memchr2(b'\n', b'\r', &text[at..end]).map_or(end, |length| at + length)
 }
 
 fn hex(text: &[u8], range: Range<usize>, end: usize) -> Result<u32, Lost> {

@@ -6,7 +6,7 @@
 use crate::ir::Literal;
 use crate::source::Span;
 use indexmap::IndexSet;
-use rrc_vm::isa::{Instr, Kind, Role};
+use rrc_vm::isa::{Instr, Kind, Role, Word};
 use rrc_vm::plan::{
     Const, ConstId, Function, HostCall, Need, NeedKind, Place, SpanRun, StepInfo, StepKind, TextId,
     Texts,
@@ -152,7 +152,7 @@ pub fn place(span: Span) -> Place {
 #[derive(Default)]
 pub struct Code {
     pub functions: Vec<Function>,
-    pub code: Vec<Instr>,
+    pub code: Vec<Word>,
     pub spans: Vec<SpanRun>,
 }
 
@@ -275,20 +275,16 @@ impl Writer {
     /// Appends the function to the plan's code, with its labels resolved.
     pub fn finish(self, function: u32, code: &mut Code) {
         let start = code.code.len() as u32;
-        for instr in &self.code {
-            let (mut operands, count) = instr.operands();
-            for operand in &mut operands[..count] {
-                if operand.role == Role::Label {
-                    let target = self.labels[operand.value as usize];
-                    debug_assert_ne!(target, UNBOUND, "every label that is used is bound");
-                    operand.value = start.wrapping_add(target);
-                }
+        code.code.extend(self.code.iter().map(|&instr| {
+            let word = Word::from(instr);
+            let mut operands = word.info().operands.iter();
+            if !operands.any(|(_, role)| *role == Role::Label) {
+                return word;
             }
-            let values = operands.map(|operand| operand.value);
-            let placed = Instr::build(instr.info().byte, &values[..count]);
-            debug_assert!(placed.is_some(), "it builds from its own operands");
-            code.code.push(placed.unwrap_or(*instr));
-        }
+            let target = self.labels[word.wide() as usize];
+            debug_assert_ne!(target, UNBOUND, "every label that is used is bound");
+            word.with_wide(start.wrapping_add(target))
+        }));
         for run in self.spans {
             let run = SpanRun {
                 from: start + run.from,

@@ -1,6 +1,6 @@
 //! Code for expressions and text: each leaves one `any` on the stack.
 
-use super::builder::{Tables, Writer};
+use super::builder::{Label, Tables, Writer};
 use crate::ir::{Compare, Equality, Expr, ExprKind, Form, Literal, Missing, Part, Text, Truth};
 use rrc_vm::isa::{Builtin, Instr};
 
@@ -10,7 +10,10 @@ pub const SCOPE: u8 = 0;
 pub const DEPTH: u8 = 1;
 
 pub fn expr(writer: &mut Writer, tables: &mut Tables, expr: &Expr) {
-    writer.at(expr.span);
+    // Nothing is ever said about a literal.
+    if !matches!(expr.kind, ExprKind::Literal(_)) {
+        writer.at(expr.span);
+    }
     match &expr.kind {
         ExprKind::Literal(literal) => push_literal(writer, tables, literal),
         ExprKind::Var { name, missing } => {
@@ -59,50 +62,14 @@ pub fn expr(writer: &mut Writer, tables: &mut Tables, expr: &Expr) {
             writer.push(Instr::Int { value: *by });
             writer.push(Instr::Mul {});
         }
-        ExprKind::Compare {
-            op,
-            equality,
-            left,
-            right,
-        } => {
-            self::expr(writer, tables, left);
-            self::expr(writer, tables, right);
-            writer.at(expr.span);
-            compare(writer, *op, *equality);
-        }
-        ExprKind::Not { of, truth } => {
+        ExprKind::Compare { .. }
+        | ExprKind::Not { .. }
+        | ExprKind::Truth { .. }
+        | ExprKind::And { .. }
+        | ExprKind::Or { .. } => {
             let end = writer.label();
-            self::expr(writer, tables, of);
-            writer.push(truth_of(*truth, writer.to(end)));
-            writer.push(Instr::Not {});
-            writer.bind(end);
-        }
-        ExprKind::Truth { of, .. } if is_boolean(of) => self::expr(writer, tables, of),
-        ExprKind::Truth { of, truth } => {
-            let end = writer.label();
-            self::expr(writer, tables, of);
-            writer.push(truth_of(*truth, writer.to(end)));
-            writer.bind(end);
-        }
-        ExprKind::And { truth, .. } | ExprKind::Or { truth, .. } => {
-            let is_and = matches!(expr.kind, ExprKind::And { .. });
-            let (end, decided) = (writer.label(), writer.label());
-            let operands = operands(expr, is_and, *truth);
-            for (number, operand) in operands.iter().enumerate() {
-                self::expr(writer, tables, operand);
-                writer.push(truth_of(*truth, writer.to(end)));
-                let to = writer.to(decided);
-                writer.push(match (number + 1 == operands.len(), is_and) {
-                    (true, _) => Instr::Jump { to: writer.to(end) },
-                    (false, true) => Instr::JumpUnless { to },
-                    (false, false) => Instr::JumpIf { to },
-                });
-            }
-            writer.bind(decided);
-            writer.push(match is_and {
-                true => Instr::False {},
-                false => Instr::True {},
-            });
+            // Every policy of truth agrees on booleans.
+            test(writer, tables, expr, Truth::Emptiness, end);
             writer.bind(end);
         }
         ExprKind::Call { builtin, args } => {
@@ -119,33 +86,153 @@ pub fn expr(writer: &mut Writer, tables: &mut Tables, expr: &Expr) {
     }
 }
 
-/// Whether it gives a boolean or fails: every policy of truth agrees on booleans.
-fn is_boolean(expr: &Expr) -> bool {
-    matches!(
-        expr.kind,
-        ExprKind::Compare { .. }
-            | ExprKind::Not { .. }
-            | ExprKind::And { .. }
-            | ExprKind::Or { .. }
-            | ExprKind::Truth { .. }
-    )
+/// Whether an expression is true, as a boolean on the stack; to `failed` with a failure.
+pub fn test(writer: &mut Writer, tables: &mut Tables, expr: &Expr, truth: Truth, failed: Label) {
+    match &expr.kind {
+        ExprKind::Compare { .. } => {
+            if !compare(writer, tables, expr, failed) {
+                writer.push(Instr::Not {});
+            }
+        }
+        ExprKind::Not { of, truth } => {
+            test(writer, tables, of, *truth, failed);
+            writer.push(Instr::Not {});
+        }
+        ExprKind::Truth { of, truth } => test(writer, tables, of, *truth, failed),
+        ExprKind::And { .. } | ExprKind::Or { .. } => {
+            let (end, decided) = (writer.label(), writer.label());
+            let Row {
+                operands,
+                truth,
+                decisive,
+            } = row(expr);
+            if let Some((last, others)) = operands.split_last() {
+                for operand in others {
+                    branch(writer, tables, operand, (truth, decisive), decided, failed);
+                }
+                test(writer, tables, last, truth, failed);
+            }
+            writer.push(Instr::Jump { to: writer.to(end) });
+            writer.bind(decided);
+            writer.push(match decisive {
+                true => Instr::True {},
+                false => Instr::False {},
+            });
+            writer.bind(end);
+        }
+        _ => {
+            self::expr(writer, tables, expr);
+            writer.push(truth_of(truth, writer.to(failed)));
+        }
+    }
 }
 
-/// What `a and b and c` asks one after the other: the first that decides ends it, however they
-/// are grouped.
-fn operands(expr: &Expr, is_and: bool, policy: Truth) -> Vec<&Expr> {
+/// Goes to `to` if the truth of an expression is the one of `when`, to `failed` with a failure, and
+/// on if it is the other.
+pub fn branch(
+    writer: &mut Writer,
+    tables: &mut Tables,
+    expr: &Expr,
+    when: (Truth, bool),
+    to: Label,
+    failed: Label,
+) {
+    let (truth, wanted) = when;
     match &expr.kind {
-        ExprKind::And { left, right, truth } if is_and && *truth == policy => [
-            operands(left, is_and, policy),
-            operands(right, is_and, policy),
-        ]
-        .concat(),
-        ExprKind::Or { left, right, truth } if !is_and && *truth == policy => [
-            operands(left, is_and, policy),
-            operands(right, is_and, policy),
-        ]
-        .concat(),
-        _ => vec![expr],
+        ExprKind::Not { of, truth } => {
+            branch(writer, tables, of, (*truth, !wanted), to, failed);
+        }
+        ExprKind::Truth { of, truth } => {
+            branch(writer, tables, of, (*truth, wanted), to, failed);
+        }
+        ExprKind::And { .. } | ExprKind::Or { .. } => {
+            let Row {
+                operands,
+                truth,
+                decisive,
+            } = row(expr);
+            let Some((last, others)) = operands.split_last() else {
+                return;
+            };
+            let end = writer.label();
+            let decided = if wanted == decisive { to } else { end };
+            for operand in others {
+                branch(writer, tables, operand, (truth, decisive), decided, failed);
+            }
+            branch(writer, tables, last, (truth, wanted), to, failed);
+            writer.bind(end);
+        }
+        _ => {
+            let wanted = match &expr.kind {
+                ExprKind::Compare { .. } => wanted == compare(writer, tables, expr, failed),
+                _ => {
+                    test(writer, tables, expr, truth, failed);
+                    wanted
+                }
+            };
+            let to = writer.to(to);
+            writer.push(match wanted {
+                true => Instr::JumpIf { to },
+                false => Instr::JumpUnless { to },
+            });
+        }
+    }
+}
+
+/// The boolean of a comparison, or its opposite, on the stack; to `failed` with a failure. Which of
+/// the two it is: there is no instruction for `not in`.
+fn compare(writer: &mut Writer, tables: &mut Tables, expr: &Expr, failed: Label) -> bool {
+    let ExprKind::Compare {
+        op,
+        equality,
+        left,
+        right,
+    } = &expr.kind
+    else {
+        return true;
+    };
+    self::expr(writer, tables, left);
+    self::expr(writer, tables, right);
+    writer.at(expr.span);
+    writer.push(comparison(*op, *equality, writer.to(failed)));
+    *op != Compare::NotIn
+}
+
+/// `a and b and c`, or the same with `or`.
+struct Row<'a> {
+    operands: Vec<&'a Expr>,
+    truth: Truth,
+    /// The truth of one operand that is the truth of all.
+    decisive: bool,
+}
+
+fn row(expr: &Expr) -> Row<'_> {
+    let mut operands = Vec::new();
+    let (truth, decisive) = match &expr.kind {
+        ExprKind::And { truth, .. } => (*truth, false),
+        ExprKind::Or { truth, .. } => (*truth, true),
+        _ => (Truth::Emptiness, false),
+    };
+    collect(expr, truth, decisive, &mut operands);
+    Row {
+        operands,
+        truth,
+        decisive,
+    }
+}
+
+/// What a row asks one after the other, however it is grouped.
+fn collect<'a>(expr: &'a Expr, policy: Truth, decisive: bool, operands: &mut Vec<&'a Expr>) {
+    match &expr.kind {
+        ExprKind::And { left, right, truth } if !decisive && *truth == policy => {
+            collect(left, policy, decisive, operands);
+            collect(right, policy, decisive, operands);
+        }
+        ExprKind::Or { left, right, truth } if decisive && *truth == policy => {
+            collect(left, policy, decisive, operands);
+            collect(right, policy, decisive, operands);
+        }
+        _ => operands.push(expr),
     }
 }
 
@@ -264,31 +351,22 @@ pub fn concat<T: Operand>(writer: &mut Writer, tables: &mut Tables, parts: &[T])
     }
 }
 
-fn compare(writer: &mut Writer, op: Compare, equality: Equality) {
-    let negated = op == Compare::NotIn;
-    writer.push(match (equality, op) {
-        (Equality::NumbersFirst, Compare::Eq) => Instr::EqNumbersFirst {},
-        (Equality::NumbersFirst, Compare::Ne) => Instr::NeNumbersFirst {},
-        (Equality::NumbersFirst, Compare::Lt) => Instr::LtNumbersFirst {},
-        (Equality::NumbersFirst, Compare::Le) => Instr::LeNumbersFirst {},
-        (Equality::NumbersFirst, Compare::Gt) => Instr::GtNumbersFirst {},
-        (Equality::NumbersFirst, Compare::Ge) => Instr::GeNumbersFirst {},
-        (Equality::NumbersFirst, Compare::In | Compare::NotIn) => Instr::InNumbersFirst {},
-        (Equality::ByType, Compare::Eq) => Instr::EqByType {},
-        (Equality::ByType, Compare::Ne) => Instr::NeByType {},
-        (Equality::ByType, Compare::Lt) => Instr::LtByType {},
-        (Equality::ByType, Compare::Le) => Instr::LeByType {},
-        (Equality::ByType, Compare::Gt) => Instr::GtByType {},
-        (Equality::ByType, Compare::Ge) => Instr::GeByType {},
-        (Equality::ByType, Compare::In | Compare::NotIn) => Instr::InByType {},
-    });
-    if negated {
-        let end = writer.label();
-        // Comparisons give booleans, on which every policy of truth agrees.
-        let to = writer.to(end);
-        writer.push(Instr::TruthEmptiness { to });
-        writer.push(Instr::Not {});
-        writer.bind(end);
+fn comparison(op: Compare, equality: Equality, to: u32) -> Instr {
+    match (equality, op) {
+        (Equality::NumbersFirst, Compare::Eq) => Instr::EqNumbersFirst { to },
+        (Equality::NumbersFirst, Compare::Ne) => Instr::NeNumbersFirst { to },
+        (Equality::NumbersFirst, Compare::Lt) => Instr::LtNumbersFirst { to },
+        (Equality::NumbersFirst, Compare::Le) => Instr::LeNumbersFirst { to },
+        (Equality::NumbersFirst, Compare::Gt) => Instr::GtNumbersFirst { to },
+        (Equality::NumbersFirst, Compare::Ge) => Instr::GeNumbersFirst { to },
+        (Equality::NumbersFirst, Compare::In | Compare::NotIn) => Instr::InNumbersFirst { to },
+        (Equality::ByType, Compare::Eq) => Instr::EqByType { to },
+        (Equality::ByType, Compare::Ne) => Instr::NeByType { to },
+        (Equality::ByType, Compare::Lt) => Instr::LtByType { to },
+        (Equality::ByType, Compare::Le) => Instr::LeByType { to },
+        (Equality::ByType, Compare::Gt) => Instr::GtByType { to },
+        (Equality::ByType, Compare::Ge) => Instr::GeByType { to },
+        (Equality::ByType, Compare::In | Compare::NotIn) => Instr::InByType { to },
     }
 }
 

@@ -11,7 +11,7 @@ use super::branches::Turn;
 use super::builder::{Label, Writer};
 use super::expr::{self, SCOPE};
 use super::terms;
-use crate::ir::flow::{Flow, Scope, Stage, Term, Times, ValueKind, Work};
+use crate::ir::flow::{Around, Flow, Scope, Stage, Term, Times, ValueKind, Work};
 use crate::ir::{Expr, Literal};
 use rrc_vm::isa::{Instr, Kind, Status};
 use rrc_vm::plan::{HostKind, StepKind};
@@ -65,6 +65,10 @@ impl Out {
     }
 }
 
+/// Where the variables of a flow keep what surrounds its commands; no variable is called so.
+const CWD: &str = "cwd#";
+const ENV: &str = "env#";
+
 /// The parameters of a function that runs a stage: variables, and what the command before gave.
 pub(super) const PIPE: u8 = 1;
 pub(super) const STAGE_PARAMS: [Kind; 2] = [Kind::Map, Kind::Map];
@@ -73,10 +77,12 @@ impl Emitter<'_> {
     /// Stack before: the open step; after: the open step and what is known of the last command.
     pub fn flow(&mut self, w: &mut Writer, flow: &Flow, deadline: Option<&Expr>, failed: Label) {
         let function = self.flow_function(flow);
+        let scope = self.surrounded(w, &flow.around, failed);
         let Some(deadline) = deadline else {
-            w.push(Instr::Load { local: SCOPE });
+            w.push(Instr::Take { local: scope });
             w.push(Instr::Call { function });
             w.push(Instr::JumpFailed { to: w.to(failed) });
+            w.free(scope);
             return;
         };
         let (ms, result) = (w.local(), w.local());
@@ -87,7 +93,7 @@ impl Emitter<'_> {
         w.push(Instr::Store { local: result });
         w.push(Instr::Tasks {});
         w.push(Instr::Take { local: ms });
-        w.push(Instr::Load { local: SCOPE });
+        w.push(Instr::Take { local: scope });
         w.push(Instr::ForkWithin { function });
         let (join, joined) = (w.label(), w.label());
         w.bind(join);
@@ -99,9 +105,46 @@ impl Emitter<'_> {
         w.push(Instr::JumpFailed { to: w.to(failed) });
         w.free(ms);
         w.free(result);
+        w.free(scope);
+    }
+
+    /// The variables for a flow, and with them what is made of variables for all its commands.
+    fn surrounded(&mut self, w: &mut Writer, around: &Around, failed: Label) -> u8 {
+        let scope = w.local();
+        w.push(Instr::Load { local: SCOPE });
+        w.push(Instr::Store { local: scope });
+        if let Some(cwd) = around.cwd.as_ref().filter(|cwd| cwd.as_literal().is_none()) {
+            expr::text(w, &mut self.tables, cwd);
+            w.push(Instr::JumpFailed { to: w.to(failed) });
+            w.push(Instr::SetVar {
+                scope,
+                name: self.tables.text(CWD),
+            });
+        }
+        if !around.env.is_empty() {
+            let env = w.local();
+            w.push(Instr::EmptyMap {});
+            w.push(Instr::Store { local: env });
+            for (name, text) in &around.env {
+                expr::text(w, &mut self.tables, text);
+                w.push(Instr::JumpFailed { to: w.to(failed) });
+                w.push(Instr::SetVar {
+                    scope: env,
+                    name: self.tables.text(name),
+                });
+            }
+            w.push(Instr::Take { local: env });
+            w.push(Instr::SetVar {
+                scope,
+                name: self.tables.text(ENV),
+            });
+            w.free(env);
+        }
+        scope
     }
 
     fn flow_function(&mut self, flow: &Flow) -> u32 {
+        self.around = flow.around.clone();
         let name = self.tables.text("flow");
         let function = self.code.declare(name, &[Kind::Map], &[Kind::Any]);
         let mut w = Writer::new(1);
@@ -496,8 +539,17 @@ impl Emitter<'_> {
     /// Between two tries. Stack: the open step, before and after.
     fn mend(&mut self, w: &mut Writer, stage: &Stage, failure: u8, mark: u8, give_up: Label) {
         let pipe = w.local();
+        let stdout = self.tables.text("stdout");
+        // Only what was written: how far the failure reaches is nothing of what follows.
         w.push(Instr::Load { local: failure });
         w.push(Instr::FailureMap {});
+        w.push(Instr::Store { local: pipe });
+        w.push(Instr::EmptyMap {});
+        w.push(Instr::VarOrNull {
+            scope: pipe,
+            name: stdout,
+        });
+        w.push(Instr::Put { name: stdout });
         w.push(Instr::Store { local: pipe });
         let inner = Out::new(w);
         self.stage(w, stage, pipe, inner);
@@ -584,6 +636,24 @@ impl Emitter<'_> {
             name: self.tables.text("stdout"),
         });
         call.open(w, "stdin");
+        if let Some(cwd) = &self.around.cwd {
+            match cwd.as_literal() {
+                Some(cwd) => call.fix("cwd", Literal::Text(cwd.to_string())),
+                None => {
+                    let name = self.tables.text(CWD);
+                    w.push(Instr::VarOrNull { scope: SCOPE, name });
+                    call.open(w, "cwd");
+                }
+            }
+        }
+        if !self.around.env.is_empty() {
+            let name = self.tables.text(ENV);
+            w.push(Instr::VarOrNull { scope: SCOPE, name });
+            call.open(w, "env");
+        }
+        if self.around.once {
+            call.fix("once", Literal::Bool(true));
+        }
         if let Some(deadline) = deadline {
             self.number(w, "timeout", ValueKind::Duration, deadline, failed);
             call.open(w, "timeout_ms");

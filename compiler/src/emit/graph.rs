@@ -5,7 +5,7 @@ use super::builder::{Label, Writer};
 use super::expr::{self, DEPTH, SCOPE};
 use super::step::{Exits, Opening, Taken};
 use crate::ir::{Call, Expr, Graph, Step};
-use crate::schedule::{bound, waits};
+use crate::schedule::{Set, set_by, waits};
 use rrc_vm::isa::{Builtin, Instr, Kind};
 
 impl Emitter<'_> {
@@ -52,13 +52,17 @@ impl Emitter<'_> {
                 scope: started,
                 name: *name,
             });
-            let bound = bound(self.program, step);
+            let set = set_by(self.program, step);
             let function = self.task(
                 &step.id,
                 &[Kind::Map, Kind::Int],
                 |emitter, w, exits| emitter.step(w, step, Opening::Step, None, exits),
                 |emitter, w, ()| {
-                    emitter.bound_map(w, &bound);
+                    match set.others {
+                        // Nothing else runs that could set anything.
+                        true => w.push(Instr::Load { local: SCOPE }),
+                        false => emitter.set_map(w, &set, None),
+                    }
                     w.push(Instr::Put { name: bound_text });
                     w.push(Instr::EmptyMap {});
                     w.push(Instr::True {});
@@ -152,10 +156,37 @@ impl Emitter<'_> {
         w.free(result);
     }
 
-    /// Pushes a map of those of these variables that are set.
-    pub fn bound_map(&mut self, w: &mut Writer, names: &[String]) {
-        w.push(Instr::EmptyMap {});
-        for name in names {
+    /// A step on a copy of the variables; gives the local that keeps them as they were, if what the
+    /// step sets is known only when it has run.
+    pub fn step_on_copy(
+        &mut self,
+        w: &mut Writer,
+        step: &Step,
+        set: &Set,
+        exits: Exits,
+    ) -> Option<u8> {
+        let before = set.others.then(|| w.local());
+        if let Some(before) = before {
+            w.push(Instr::Load { local: SCOPE });
+            w.push(Instr::Store { local: before });
+        }
+        self.before = before;
+        self.step(w, step, Opening::Step, None, exits);
+        before
+    }
+
+    /// Pushes a map of what a step has set: the variables it names, and those that were not there
+    /// before or have been taken from what was.
+    pub fn set_map(&mut self, w: &mut Writer, set: &Set, before: Option<u8>) {
+        match before {
+            Some(before) => {
+                w.push(Instr::Load { local: SCOPE });
+                w.push(Instr::Load { local: before });
+                w.push(Instr::Without {});
+            }
+            None => w.push(Instr::EmptyMap {}),
+        }
+        for name in &set.names {
             let (name, unset) = (self.tables.text(name), w.label());
             w.push(Instr::HasVar { scope: SCOPE, name });
             w.push(Instr::JumpUnless { to: w.to(unset) });

@@ -2,10 +2,10 @@
 
 use super::Emitter;
 use super::builder::{Label, Writer};
-use super::expr::{self, DEPTH, SCOPE, truth_of};
+use super::expr::{self, DEPTH, SCOPE};
 use super::step::{Exits, Opening, Taken};
 use crate::ir::{Bind, Each, Guard, Step, While};
-use crate::schedule::bound;
+use crate::schedule::set_by;
 use rrc_vm::isa::{Instr, Kind, Status};
 
 impl Emitter<'_> {
@@ -315,9 +315,8 @@ impl Emitter<'_> {
         w.push(Instr::Store { local: at });
         let (again, wrong, ended, done) = (w.label(), w.label(), w.label(), w.label());
         w.bind(again);
-        expr::expr(w, &mut self.tables, &body.condition.expr);
-        w.push(truth_of(body.condition.truth, w.to(wrong)));
-        w.push(Instr::JumpUnless { to: w.to(done) });
+        let when = (body.condition.truth, false);
+        expr::branch(w, &mut self.tables, &body.condition.expr, when, done, wrong);
         let allowed = w.label();
         w.push(Instr::Load { local: at });
         self.int(w, u64::from(body.limit));
@@ -409,13 +408,13 @@ impl Emitter<'_> {
         let stored = self.tables.text("bound");
         w.push(Instr::Tasks {});
         for branch in branches {
-            let bound = bound(self.program, branch);
+            let set = set_by(self.program, branch);
             let function = self.task(
                 &branch.id,
                 &[Kind::Map, Kind::Int],
-                |emitter, w, exits| emitter.step(w, branch, Opening::Step, None, exits),
-                |emitter, w, ()| {
-                    emitter.bound_map(w, &bound);
+                |emitter, w, exits| emitter.step_on_copy(w, branch, &set, exits),
+                |emitter, w, before| {
+                    emitter.set_map(w, &set, *before);
                     w.push(Instr::Put { name: stored });
                 },
             );
@@ -463,7 +462,9 @@ impl Emitter<'_> {
             failed: w.label(),
             ended: w.label(),
         };
+        let outside = self.before.take();
         let made = body(self, &mut w, exits);
+        self.before = outside;
         w.push(Instr::EmptyMap {});
         finish(self, &mut w, &made);
         w.push(Instr::Return {});
@@ -483,9 +484,8 @@ impl Emitter<'_> {
 
     fn until(&mut self, w: &mut Writer, until: Option<&Guard>, wrong: Label, done: Label) {
         if let Some(until) = until {
-            expr::expr(w, &mut self.tables, &until.expr);
-            w.push(truth_of(until.truth, w.to(wrong)));
-            w.push(Instr::JumpIf { to: w.to(done) });
+            let when = (until.truth, true);
+            expr::branch(w, &mut self.tables, &until.expr, when, done, wrong);
         }
     }
 

@@ -11,10 +11,12 @@ mod expr;
 mod flow;
 mod graph;
 mod loops;
+mod recipe;
 mod rehearse;
 mod step;
 mod terms;
 
+use crate::ir::flow::Around;
 use crate::ir::{Expr, Node, Program, Step, Unit};
 use crate::source::Sources;
 use builder::{Code, Tables, Writer};
@@ -42,6 +44,11 @@ struct Emitter<'a> {
     current: usize,
     /// What only the runner can give, as far as any unit reads it.
     given: Vec<&'static str>,
+    /// What surrounds the commands of the flow that is being written.
+    around: Around,
+    /// The local that keeps the variables as they were before the step that is being written, if
+    /// somebody will ask which of them it has set.
+    before: Option<u8>,
 }
 
 /// What a plan says about the files it was made from.
@@ -156,6 +163,8 @@ impl<'a> Emitter<'a> {
             hooks: vec![[None; 3]; program.units.len()],
             current: 0,
             given,
+            around: Around::default(),
+            before: None,
         }
     }
 

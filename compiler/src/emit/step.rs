@@ -7,7 +7,7 @@ use super::Emitter;
 use super::action::Moment;
 use super::bind::may_say;
 use super::builder::{Label, Writer};
-use super::expr::{self, DEPTH, SCOPE, truth_of};
+use super::expr::{self, DEPTH, SCOPE};
 use crate::ir::{Action, Attempts, Growth, Guard, Literal, Node, OnFailure, Step, Store};
 use rrc_vm::isa::{Builtin, Instr, Kind, Status};
 use rrc_vm::plan::{HostCall, HostKind};
@@ -288,9 +288,8 @@ impl Emitter<'_> {
         Skip { next, failed }: Skip,
     ) {
         let (wrong, skip, run) = (w.label(), w.label(), w.label());
-        expr::expr(w, &mut self.tables, &guard.expr);
-        w.push(truth_of(guard.truth, w.to(wrong)));
-        w.push(Instr::JumpIf { to: w.to(run) });
+        let when = (guard.truth, true);
+        expr::branch(w, &mut self.tables, &guard.expr, when, run, wrong);
         w.bind(skip);
         w.at(step.span);
         w.push(Instr::StepSkip { step: number });
@@ -430,8 +429,7 @@ impl Emitter<'_> {
         w.push(Instr::FailureMap {});
         w.push(Instr::FieldOrNull { name: exit_code });
         w.push(Instr::Const { constant: codes });
-        w.push(Instr::InByType {});
-        w.push(Instr::TruthEmptiness {
+        w.push(Instr::InByType {
             to: w.to(give_up_over),
         });
         w.push(Instr::JumpIf { to: w.to(give_up) });

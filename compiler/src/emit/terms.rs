@@ -2,15 +2,18 @@
 
 use super::builder::{Label, Tables, Writer};
 use super::expr::{Operand, SCOPE, concat, push_literal, truth_of};
-use crate::ir::Truth;
 use crate::ir::flow::{Arith, Term, TermKind};
+use crate::ir::{Literal, Truth};
 use rrc_vm::isa::Instr;
 
 /// Words that one instruction puts into a list.
 const GROUP: usize = 64;
 
 pub fn term(w: &mut Writer, tables: &mut Tables, term: &Term) {
-    w.at(term.span);
+    // Nothing is ever said about a literal.
+    if !matches!(term.kind, TermKind::Literal(_)) {
+        w.at(term.span);
+    }
     match &term.kind {
         TermKind::Literal(literal) => push_literal(w, tables, literal),
         TermKind::Var(name) | TermKind::Turn(name) => {
@@ -78,6 +81,9 @@ impl Operand for Term {
 }
 
 fn or_else(w: &mut Writer, tables: &mut Tables, of: &Term, truth: Option<Truth>, or: &Term) {
+    if let (TermKind::Var(name), None, TermKind::Literal(literal)) = (&of.kind, truth, &or.kind) {
+        return or_literal(w, tables, name, literal);
+    }
     let (missing, end, first) = (w.label(), w.label(), w.local());
     term(w, tables, of);
     w.push(Instr::JumpFailed { to: w.to(missing) });
@@ -110,6 +116,18 @@ fn or_else(w: &mut Writer, tables: &mut Tables, of: &Term, truth: Option<Truth>,
     w.bind(fine);
     w.bind(end);
     w.free(first);
+}
+
+/// The plain default of a variable: neither way can fail, so nothing is made to say why it did.
+fn or_literal(w: &mut Writer, tables: &mut Tables, name: &str, literal: &Literal) {
+    let (missing, end, name) = (w.label(), w.label(), tables.text(name));
+    w.push(Instr::HasVar { scope: SCOPE, name });
+    w.push(Instr::JumpUnless { to: w.to(missing) });
+    w.push(Instr::VarOrNull { scope: SCOPE, name });
+    w.push(Instr::Jump { to: w.to(end) });
+    w.bind(missing);
+    push_literal(w, tables, literal);
+    w.bind(end);
 }
 
 /// A truth value on the stack; to `failed` with a failure.

@@ -16,13 +16,14 @@ pub use types::{Kind, Type};
 use crate::ir::visit;
 use crate::ir::{
     Action, Bind, Call, Each, Graph, Input, Literal, Node, OnFailure, Program, Read, Step, Store,
-    While,
+    Unit, While,
 };
 use crate::source::Span;
 use output::Printed;
 use rrc_vm::text;
 use rrc_vm::value::Map;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::hash_map::Entry;
 use std::rc::Rc;
 use types::{Shape, Words, of_literal, of_value};
 
@@ -56,17 +57,28 @@ pub fn infer<'a>(program: &'a Program, given: Option<&Map>) -> Facts<'a> {
         },
         changed: false,
         pairs: FxHashSet::default(),
-        shapes: Vec::new(),
+        versions: vec![0; program.units.len()],
+        copied: FxHashMap::default(),
+        shapes: vec![None; program.units.len()],
         printed: FxHashMap::default(),
         give_up: false,
     };
     work.inputs(given);
+    let callees: Vec<Vec<usize>> = program.units.iter().map(callees).collect();
+    let mut seen: Vec<Vec<u32>> = vec![Vec::new(); program.units.len()];
     for round in 0.. {
-        work.changed = false;
-        work.give_up = round >= ROUNDS;
-        work.pairs.clear();
-        work.shapes = vec![None; program.units.len()];
+        work.begin(round >= ROUNDS);
         for (number, unit) in program.units.iter().enumerate() {
+            let around = callees[number].iter().chain([&number]);
+            let versions: Vec<u32> = around.map(|unit| work.versions[*unit]).collect();
+            if seen[number] == versions {
+                // Joining the same types again changes nothing.
+                callees[number]
+                    .iter()
+                    .for_each(|unit| drop(work.shape(*unit)));
+                continue;
+            }
+            seen[number] = versions;
             let mut locals = Vec::new();
             work.steps(number, &unit.steps, &mut locals);
         }
@@ -76,6 +88,17 @@ pub fn infer<'a>(program: &'a Program, given: Option<&Map>) -> Facts<'a> {
     }
     work.settle_defaults(given);
     work.facts
+}
+
+/// The units that one calls: besides its own steps, only they tell what its variables are.
+fn callees(unit: &Unit) -> Vec<usize> {
+    let mut callees = Vec::new();
+    for step in &unit.steps {
+        visit::calls(step, &mut |call| callees.extend(call.target));
+    }
+    callees.sort_unstable();
+    callees.dedup();
+    callees
 }
 
 /// Whether an entry of `context` is written like the declaration of a variable.
@@ -127,8 +150,12 @@ struct Work<'a> {
     changed: bool,
     /// Callers whose variables the called recipe has been given in this round.
     pairs: FxHashSet<(usize, usize)>,
-    /// What each unit gives back, in this round.
-    shapes: Vec<Option<Rc<Shape>>>,
+    /// How often something new was found out about each unit.
+    versions: Vec<u32>,
+    /// How far both units were when the one was last given what the other knows.
+    copied: FxHashMap<(usize, usize), (u32, u32)>,
+    /// What each unit gives back, and how far it was then.
+    shapes: Vec<Option<(u32, Rc<Shape>)>>,
     /// What scripts print, by where they stand; it is the same in every round.
     printed: FxHashMap<Span, Printed>,
     give_up: bool,
@@ -137,6 +164,15 @@ struct Work<'a> {
 type Locals<'a> = Vec<(&'a str, Type)>;
 
 impl<'a> Work<'a> {
+    fn begin(&mut self, give_up: bool) {
+        self.changed = false;
+        self.give_up = give_up;
+        self.pairs.clear();
+        for (shape, version) in self.shapes.iter_mut().zip(&self.versions) {
+            shape.take_if(|(then, _)| then != version);
+        }
+    }
+
     fn inputs(&mut self, given: Option<&Map>) {
         for (number, unit) in self.program.units.iter().enumerate() {
             for input in &unit.inputs {
@@ -190,14 +226,21 @@ impl<'a> Work<'a> {
     }
 
     fn set(&mut self, unit: usize, name: &'a str, new: &Type) {
-        let variable = self.facts.units[unit]
-            .variables
-            .entry(name)
-            .or_insert_with(Type::nothing);
+        let variable = match self.facts.units[unit].variables.entry(name) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                self.versions[unit] += 1;
+                new.insert(Type::nothing())
+            }
+        };
+        if variable.has(new) {
+            return;
+        }
         let mut joined = variable.clone();
         joined.join(new);
         if joined != *variable {
             self.changed = true;
+            self.versions[unit] += 1;
             *variable = if self.give_up {
                 Type::unknown()
             } else {
@@ -207,8 +250,11 @@ impl<'a> Work<'a> {
     }
 
     fn open(&mut self, unit: usize) {
-        self.changed |= !self.facts.units[unit].open;
-        self.facts.units[unit].open = true;
+        if !self.facts.units[unit].open {
+            self.changed = true;
+            self.versions[unit] += 1;
+            self.facts.units[unit].open = true;
+        }
     }
 
     fn steps(&mut self, unit: usize, steps: &'a [Step], locals: &mut Locals<'a>) {
@@ -320,21 +366,26 @@ impl<'a> Work<'a> {
         if self.facts.units[target].open {
             return Type::unknown();
         }
-        let shape = match &self.shapes[target] {
-            Some(shape) => Rc::clone(shape),
-            None => {
-                let mut fields: Vec<(Rc<str>, Type)> = self.facts.units[target]
-                    .variables
-                    .iter()
-                    .map(|(name, kind)| ((*name).into(), kind.flat()))
-                    .collect();
-                fields.sort_by(|(a, _), (b, _)| a.cmp(b));
-                let shape = Rc::new(Shape::closed(fields));
-                self.shapes[target] = Some(Rc::clone(&shape));
-                shape
-            }
-        };
+        let shape = self.shape(target);
         Type::of(Kind::Map(shape))
+    }
+
+    /// What a unit gives back: in one round, what it was at first.
+    fn shape(&mut self, unit: usize) -> Rc<Shape> {
+        if let Some((_, shape)) = &self.shapes[unit] {
+            return Rc::clone(shape);
+        }
+        let variables = self.facts.units[unit].variables.iter();
+        let mut variables: Vec<(&str, &Type)> =
+            variables.map(|(name, kind)| (*name, kind)).collect();
+        variables.sort_unstable_by_key(|(name, _)| *name);
+        let fields = variables
+            .into_iter()
+            .map(|(name, kind)| (name.into(), kind.flat()))
+            .collect();
+        let shape = Rc::new(Shape::closed(fields));
+        self.shapes[unit] = Some((self.versions[unit], Rc::clone(&shape)));
+        shape
     }
 
     /// What one unit knows, the other may see.
@@ -342,12 +393,18 @@ impl<'a> Work<'a> {
         if from == to {
             return;
         }
+        let versions = (self.versions[from], self.versions[to]);
+        if self.copied.get(&(from, to)) == Some(&versions) {
+            return;
+        }
         if self.facts.units[from].open {
             self.open(to);
         }
+        let known = &self.facts.units[to].variables;
         let variables: Vec<(&'a str, Type)> = self.facts.units[from]
             .variables
             .iter()
+            .filter(|(name, _)| known.get(*name).is_none_or(|known| !known.is_unknown()))
             .map(|(name, kind)| (*name, kind.widened()))
             .collect();
         for (name, kind) in &variables {
@@ -356,6 +413,8 @@ impl<'a> Work<'a> {
         for (name, _) in locals {
             self.set(to, name, &Type::unknown());
         }
+        let versions = (self.versions[from], self.versions[to]);
+        self.copied.insert((from, to), versions);
     }
 }
 

@@ -242,6 +242,16 @@ impl Type {
         self
     }
 
+    /// Whether it can be anything, for all that is known.
+    pub fn is_unknown(&self) -> bool {
+        self.kinds.is_none() && !self.assumed
+    }
+
+    /// Whether joining the other is known to change nothing, without doing it.
+    pub fn has(&self, other: &Type) -> bool {
+        self.is_unknown() || (self == other && self.kinds.is_some())
+    }
+
     /// What is either the one or the other.
     pub fn join(&mut self, other: &Type) {
         self.join_at(other, 0);

@@ -4,7 +4,7 @@
 //! reads values only and never what a command wrote, so everything that can be wrong with the
 //! values is found before the first command starts.
 
-use super::{Expr, Literal, Truth};
+use super::{Expr, Literal, Text, Truth};
 use crate::source::Span;
 
 /// A whole flow, and what it asks of the values it is given.
@@ -16,6 +16,9 @@ pub struct Flow {
     pub reserved: Vec<String>,
     /// The variables that must be there, as whoever checks names wants to see them.
     pub reads: Vec<Expr>,
+    /// Those that are read if they are there.
+    pub asks: Vec<Expr>,
+    pub around: Around,
     pub root: Stage,
     /// What the result names besides what was written; none if that is all.
     pub output: Option<Term>,
@@ -30,11 +33,22 @@ impl Flow {
             declared: Vec::new(),
             reserved: Vec::new(),
             reads: Vec::new(),
+            asks: Vec::new(),
+            around: Around::default(),
             root: Stage::plain(&name, span, Work::Seq(Vec::new())),
             output: None,
             from: Some((name, span)),
         }
     }
+}
+
+/// What every command of a flow finds around it.
+#[derive(Clone, Debug, Default)]
+pub struct Around {
+    pub env: Vec<(String, Text)>,
+    pub cwd: Option<Text>,
+    /// Must none of them run again when it is unknown whether it ran?
+    pub once: bool,
 }
 
 /// A value, and the form it must have.

@@ -1,6 +1,6 @@
 //! Going through a program without knowing every node.
 
-use super::flow::Flow;
+use super::flow::{Around, Flow};
 use super::{
     Action, Call, Exec, Expr, ExprKind, Graph, Node, Part, Script, ScriptPart, Step, Text,
 };
@@ -84,8 +84,22 @@ pub fn walk_action<'a>(action: &'a Action, visit: &mut dyn FnMut(&'a Expr)) {
         Action::Approve(approve) => walk_text(&approve.prompt, visit),
         Action::Validate { value, .. } => walk(value, visit),
         Action::Sleep { ms } => walk(ms, visit),
-        Action::Flow(flow) => flow.reads.iter().for_each(|read| walk(read, visit)),
+        Action::Flow(flow) => {
+            walk_needs(action, visit);
+            flow.asks.iter().for_each(|read| walk(read, visit));
+        }
     }
+}
+
+/// What must be there for an action to do its work: a flow has defaults for the rest.
+pub fn walk_needs<'a>(action: &'a Action, visit: &mut dyn FnMut(&'a Expr)) {
+    let Action::Flow(flow) = action else {
+        return walk_action(action, visit);
+    };
+    flow.reads.iter().for_each(|read| walk(read, visit));
+    let Around { env, cwd, .. } = &flow.around;
+    let texts = env.iter().map(|(_, text)| text).chain(cwd);
+    texts.for_each(|text| walk_text(text, visit));
 }
 
 /// Every call of another recipe, in the order of the file.

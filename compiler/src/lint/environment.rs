@@ -106,8 +106,9 @@ pub fn misspelt(survey: &Survey<'_>, report: &mut Report) {
             let Some(rest) = mention.name.strip_prefix(PREFIX) else {
                 continue;
             };
-            let there = stands_for(&mention.name, |name| spellings.contains(name));
-            if there || mention.how == Mentioned::Word || is_provided(mention, script, event.step) {
+            let there = || stands_for(&mention.name, |name| spellings.contains(name));
+            if mention.how == Mentioned::Word || there() || is_provided(mention, script, event.step)
+            {
                 continue;
             }
             let Some(near) = nearest(rest, known.iter().copied()) else {

@@ -27,6 +27,7 @@ impl<'a> Own<'a> {
     fn new(unit: &'a Unit, flow: &Flow<'a>) -> Own<'a> {
         let mut own = Own::default();
         let (mut steps, mut last) = (0, None);
+        let mut mentioned: FxHashSet<&str> = FxHashSet::default();
         for event in &flow.events {
             if last != Some(event.step.id.as_str()) {
                 last = Some(&event.step.id);
@@ -37,7 +38,7 @@ impl<'a> Own<'a> {
                     own.names.insert(name);
                 }
                 What::Mention { mention, .. } => {
-                    if unit.exports == Exports::Everything {
+                    if unit.exports == Exports::Everything && mentioned.insert(&mention.name) {
                         stands_for(&mention.name, |name| {
                             if !own.mentions.contains(name) {
                                 own.mentions.insert(name.to_string());

@@ -3,13 +3,16 @@
 //! The only file that names the drawing crate. It is given less than it could take, because of
 //! what it does with more: a span over many lines is drawn on its first line, a label far away or
 //! in another file becomes a line of text, and a very long line is cut to a window that we draw
-//! ourselves. So one finding costs what its own lines cost, however large the file.
+//! ourselves. It takes many steps for each character, so plain lines without colours, which most
+//! are, we draw as it would; and of a file it sees only the lines that it draws. So one finding
+//! costs what its own lines cost, however large the file.
 
 use super::{Options, acts_on_terminal, link, printable, shown};
 use crate::codes::Severity;
 use crate::diagnostic::{Applicability, Diagnostic, Fix};
 use crate::source::{SourceId, Sources, Span};
 use ariadne::{Cache, Color, Config, IndexType, Label, Report, ReportKind};
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::io::{Result, Write};
 use std::ops::Range;
@@ -21,19 +24,24 @@ const WINDOW: usize = 48;
 /// A label further away than this many lines is told, not drawn.
 const FAR: u32 = 60;
 
+/// A span on one line, what is said about it, and whether it is the finding itself.
+type Drawn<'a> = (Span, &'a str, bool);
+
 pub fn write(
     findings: &[Diagnostic],
     sources: &Sources,
     options: Options,
     out: &mut dyn Write,
 ) -> Result<()> {
+    let findings = shown(findings, options);
     let mut drawings = Drawings {
         sources,
+        findings: &findings,
         prepared: HashMap::new(),
     };
     // The drawing crate writes character by character; one buffer spares a call for each.
     let mut buffer = Vec::new();
-    for finding in shown(findings, options) {
+    for finding in &findings {
         buffer.clear();
         write_one(finding, sources, options, &mut drawings, &mut buffer)?;
         out.write_all(&buffer)?;
@@ -62,12 +70,10 @@ fn write_one(
 
     let source = sources.get(finding.span.source);
     let line = source.place(finding.span.start).line;
-    let (drawn, told): (Vec<_>, Vec<_>) = finding.labels.iter().partition(|label| {
-        label.span.source == finding.span.source && {
-            let other = source.place(label.span.start).line;
-            other.abs_diff(line) <= FAR && source.line(other).len() <= LONG_LINE
-        }
-    });
+    let (drawn, told): (Vec<_>, Vec<_>) = finding
+        .labels
+        .iter()
+        .partition(|label| is_drawn(label.span, finding.span, sources));
     if source.text.is_empty() {
         // There is no line to draw: the finding is about the file.
         writeln!(out, "   ──[ {} ]", link(sources, finding.span))?;
@@ -85,7 +91,10 @@ fn write_one(
         }
         // The crate starts a new picture whenever the next label stands above the last one.
         labels.sort_by_key(|(span, _, main)| (span.start, !main));
-        draw(finding, &labels, options, drawings, out)?;
+        match !options.color && are_plain(&labels, sources) {
+            true => draw_plainly(finding.span, &labels, sources, out)?,
+            false => draw(finding, &labels, options, drawings, out)?,
+        }
     } else {
         window(finding.span, sources, &paint, out)?;
         for label in &drawn {
@@ -144,7 +153,7 @@ fn tell(
 
 fn draw(
     finding: &Diagnostic,
-    labels: &[(Span, &str, bool)],
+    labels: &[Drawn<'_>],
     options: Options,
     drawings: &mut Drawings<'_>,
     out: &mut Vec<u8>,
@@ -154,12 +163,9 @@ fn draw(
         Severity::Warning => Color::Yellow,
         Severity::Note => Color::Cyan,
     };
-    let at = |span: Span| (span.source, span.range());
-    let mut report = Report::build(
-        ReportKind::Error,
-        at(first_line(finding.span, drawings.sources)),
-    )
-    .with_config(
+    let main = first_line(finding.span, drawings.sources);
+    let mut at = |span: Span| (span.source, drawings.prepared(span.source).range(span));
+    let mut report = Report::build(ReportKind::Error, at(main)).with_config(
         Config::new()
             .with_color(options.color)
             .with_index_type(IndexType::Byte)
@@ -180,6 +186,93 @@ fn draw(
     let body = picture.iter().position(|byte| *byte == b'\n');
     out.extend_from_slice(&picture[body.map_or(0, |at| at + 1)..]);
     Ok(())
+}
+
+/// Whether a label is near enough to be drawn with the finding it belongs to.
+fn is_drawn(label: Span, finding: Span, sources: &Sources) -> bool {
+    let source = sources.get(finding.source);
+    let line = |span: Span| source.place(span.start).line;
+    label.source == finding.source
+        && line(label).abs_diff(line(finding)) <= FAR
+        && source.line(line(label)).len() <= LONG_LINE
+}
+
+/// Whether all labels are in lines whose bytes are characters as wide as any.
+fn are_plain(labels: &[Drawn<'_>], sources: &Sources) -> bool {
+    labels.iter().all(|(span, ..)| {
+        let source = sources.get(span.source);
+        let place = source.place(span.start);
+        let line = source.line(place.line);
+        // Of several labels, the crate takes an empty one at the start of a line for the end of
+        // the line before.
+        let misplaced = labels.len() > 1 && span.start == span.end && place.column == 1;
+        let plain = line.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+        line.len() <= LONG_LINE && plain && !misplaced
+    })
+}
+
+/// Draws labels in plain lines, as the crate does.
+fn draw_plainly(
+    finding: Span,
+    labels: &[Drawn<'_>],
+    sources: &Sources,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    let source = sources.get(finding.source);
+    let last = labels.last().map_or(finding, |(span, ..)| *span);
+    let width = line_of(last, sources).to_string().len();
+    let margin = " ".repeat(width);
+    writeln!(out, " {margin} ╭─[ {} ]", link(sources, finding))?;
+    writeln!(out, " {margin} │")?;
+    let mut before = None;
+    let on_one_line = |a: &Drawn<'_>, b: &Drawn<'_>| line_of(a.0, sources) == line_of(b.0, sources);
+    for labels in labels.chunk_by(on_one_line) {
+        let number = labels
+            .first()
+            .map_or(0, |(span, ..)| line_of(*span, sources));
+        if before.is_some_and(|before| before + 1 < number) {
+            writeln!(out, " {margin} │ ")?;
+        }
+        before = Some(number);
+        let line = source.line(number).trim_end_matches(' ');
+        writeln!(out, " {number:>width$} │ {line}")?;
+        arrows(labels, source.line_start(number), &margin, out)?;
+    }
+    writeln!(out, "─{}─╯", "─".repeat(width))
+}
+
+/// What stands under a line: its labels underlined, then what each of them says.
+fn arrows(labels: &[Drawn<'_>], start: usize, margin: &str, out: &mut Vec<u8>) -> Result<()> {
+    let column = |offset: u32| offset as usize - start;
+    let columns = |span: Span| column(span.start)..column(span.end);
+    let middle = |span: Span| (column(span.start) + column(span.end)) / 2;
+    let most = labels.iter().map(|(span, ..)| column(span.end)).max();
+    let end = most.unwrap_or(0) + 2;
+    for (row, (span, message, _)) in labels.iter().enumerate() {
+        let below = &labels[row..];
+        let joins = |column: usize| below.iter().any(|(span, ..)| middle(*span) == column);
+        let under = |column| row == 0 && labels.iter().any(|l| columns(l.0).contains(&column));
+        let marks = (0..end).map(|column| match (joins(column), under(column)) {
+            (true, true) => '┬',
+            (true, false) => '│',
+            (false, true) => '─',
+            (false, false) => ' ',
+        });
+        writeln!(out, " {margin} │ {}", marks.collect::<String>())?;
+        let arrow = (0..end).map(|column| match column.cmp(&middle(*span)) {
+            Ordering::Equal => '╰',
+            Ordering::Greater => '─',
+            Ordering::Less if joins(column) => '│',
+            Ordering::Less => ' ',
+        });
+        let arrow = arrow.collect::<String>();
+        writeln!(out, " {margin} │ {arrow} {}", multiline(message))?;
+    }
+    Ok(())
+}
+
+fn line_of(span: Span, sources: &Sources) -> u32 {
+    sources.get(span.source).place(span.start).line
 }
 
 /// A piece of a very long line, with the finding underlined.
@@ -259,7 +352,64 @@ impl Paint {
 /// Each source prepared for drawing once, when the first finding in it is drawn.
 struct Drawings<'a> {
     sources: &'a Sources,
-    prepared: HashMap<SourceId, ariadne::Source<String>>,
+    findings: &'a [&'a Diagnostic],
+    prepared: HashMap<SourceId, Prepared>,
+}
+
+/// A source of as many lines, of which only those have a text that findings are drawn in: the
+/// crate looks at every character.
+struct Prepared {
+    /// Where a line that has a text begins, in the source and here.
+    starts: Vec<(usize, usize)>,
+    source: ariadne::Source<String>,
+}
+
+impl Prepared {
+    fn new(id: SourceId, sources: &Sources, findings: &[&Diagnostic]) -> Prepared {
+        let source = sources.get(id);
+        let here = findings.iter().filter(|finding| finding.span.source == id);
+        let spans = here.flat_map(|finding| {
+            let labels = finding.labels.iter().map(|label| label.span);
+            let near = move |span: &Span| is_drawn(*span, finding.span, sources);
+            std::iter::once(finding.span).chain(labels.filter(near))
+        });
+        let mut lines: Vec<u32> = spans.map(|span| source.place(span.start).line).collect();
+        lines.sort_unstable();
+        lines.dedup();
+        let mut text = String::new();
+        let mut starts = Vec::with_capacity(lines.len());
+        let mut next = 1;
+        for line in lines {
+            text.extend(std::iter::repeat_n('\n', (line - next) as usize));
+            let start = source.line_start(line);
+            starts.push((start, text.len()));
+            text.push_str(&harmless(&source.text[start..source.line_start(line + 1)]));
+            next = line + 1;
+        }
+        // The crate has no line after a last line break, but findings can stand there.
+        if text.ends_with('\n') {
+            text.push(' ');
+        }
+        let source = ariadne::Source::from(text);
+        Prepared { starts, source }
+    }
+
+    /// Where a span is that is on one of the lines.
+    fn range(&self, span: Span) -> Range<usize> {
+        let Range { start, end } = span.range();
+        let line = self.starts.partition_point(|(line, _)| *line <= start);
+        let line = line.checked_sub(1).and_then(|line| self.starts.get(line));
+        let (old, new) = line.copied().unwrap_or_default();
+        start - old + new..end - old + new
+    }
+}
+
+impl Drawings<'_> {
+    fn prepared(&mut self, id: SourceId) -> &Prepared {
+        let (sources, findings) = (self.sources, self.findings);
+        let new = || Prepared::new(id, sources, findings);
+        self.prepared.entry(id).or_insert_with(new)
+    }
 }
 
 impl Cache<SourceId> for Drawings<'_> {
@@ -269,12 +419,7 @@ impl Cache<SourceId> for Drawings<'_> {
         &mut self,
         id: &SourceId,
     ) -> std::result::Result<&ariadne::Source<String>, impl std::fmt::Debug> {
-        let sources = self.sources;
-        let prepared = self
-            .prepared
-            .entry(*id)
-            .or_insert_with(|| ariadne::Source::from(harmless(&sources.get(*id).text)));
-        Ok::<_, std::convert::Infallible>(prepared)
+        Ok::<_, std::convert::Infallible>(&self.prepared(*id).source)
     }
 
     fn display<'b>(&self, id: &'b SourceId) -> Option<impl std::fmt::Display + 'b> {
@@ -285,7 +430,7 @@ impl Cache<SourceId> for Drawings<'_> {
 /// The same text, byte for byte as long, in which only `\n` and `\r\n` break lines (as everywhere
 /// in the compiler) and nothing acts on a terminal.
 fn harmless(text: &str) -> String {
-    let mut same = String::with_capacity(text.len() + 1);
+    let mut same = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((Range { start, end }, c)) = next_acting(rest) {
         same.push_str(&rest[..start]);
@@ -297,10 +442,6 @@ fn harmless(text: &str) -> String {
         rest = &rest[end..];
     }
     same.push_str(rest);
-    // The crate has no line after a last line break, but findings can stand there.
-    if same.ends_with('\n') {
-        same.push(' ');
-    }
     same
 }
 
@@ -312,4 +453,65 @@ fn next_acting(text: &str) -> Option<(Range<usize>, char)> {
             c => acts_on_terminal(*c),
         })
         .map(|(at, c)| (at..at + c.len_utf8(), c))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codes;
+    use crate::source::Source;
+
+    /// Draws one finding with these labels, by us and by the crate.
+    fn both(spans: &[Span], sources: &Sources) -> Option<[String; 2]> {
+        let finding = Diagnostic::new(&codes::BAD_VALUE, spans[0], "");
+        let finding = spans[1..]
+            .iter()
+            .fold(finding, |finding, span| finding.label(*span, "a label"));
+        let mut labels: Vec<Drawn<'_>> = Vec::new();
+        for (number, span) in spans.iter().enumerate() {
+            let message = ["here", "a label"][number.min(1)];
+            labels.push((first_line(*span, sources), message, number == 0));
+        }
+        labels.sort_by_key(|(span, _, main)| (span.start, !main));
+        if !are_plain(&labels, sources) {
+            return None;
+        }
+        let mut plainly = Vec::new();
+        draw_plainly(finding.span, &labels, sources, &mut plainly).unwrap();
+        let mut drawn = Vec::new();
+        let mut drawings = Drawings {
+            sources,
+            findings: &[&finding],
+            prepared: HashMap::new(),
+        };
+        let options = Options::default();
+        draw(&finding, &labels, options, &mut drawings, &mut drawn).unwrap();
+        Some([plainly, drawn].map(|text| String::from_utf8(text).unwrap()))
+    }
+
+    #[test]
+    fn plain_lines_are_drawn_as_the_crate_draws_them() {
+        let text = "name: a  \n\nsteps:\n  - id: x\n\n\n\n\n\n   key: {{v}} \n";
+        let mut sources = Sources::default();
+        let source = sources.add(Source::new("a b.yaml", text));
+        let mut spans = Vec::new();
+        for start in 0..=text.len() {
+            spans.extend((start..=text.len()).map(|end| Span::new(source, start, end)));
+        }
+        for span in &spans {
+            let [plainly, drawn] = both(&[*span], &sources).unwrap();
+            assert_eq!(plainly, drawn, "{span:?}");
+        }
+        // Two and three at once, in all orders, as far as patience goes.
+        for (number, first) in spans.iter().enumerate() {
+            for second in spans.iter().skip(number % 7).step_by(7) {
+                let third = spans[(number * 31 + second.end as usize * 17) % spans.len()];
+                for spans in [&[*first, *second][..], &[*first, *second, third]] {
+                    if let Some([plainly, drawn]) = both(spans, &sources) {
+                        assert_eq!(plainly, drawn, "{spans:?}");
+                    }
+                }
+            }
+        }
+    }
 }

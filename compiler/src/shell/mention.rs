@@ -30,29 +30,31 @@ pub enum Mentioned {
 
 pub fn mentions(text: &str) -> Vec<MentionAt> {
     let bytes = text.as_bytes();
-    let part = |at: usize| {
-        bytes
-            .get(at)
-            .is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_')
-    };
+    let part = |at: usize| bytes.get(at).is_some_and(|byte| PART[*byte as usize]);
     let mut found = Vec::new();
-    let mut at = 0;
-    // All such names begin with a capital.
-    while let Some(next) = bytes[at..].iter().position(u8::is_ascii_uppercase) {
-        let start = at + next;
-        at = start;
+    let (mut at, mut line) = (0, 0);
+    // Word by word: all such names begin with a capital.
+    while at < bytes.len() {
+        let start = at;
         while part(at) {
             at += 1;
         }
-        if start > 0 && part(start - 1) {
+        if at == start {
+            at += 1;
+            continue;
+        }
+        if !bytes[start].is_ascii_uppercase() {
             continue;
         }
         let name = &text[start..at];
         if !is_exported(name) {
             continue;
         }
-        let before = &text[..start];
-        let line = before.rfind('\n').map_or(0, |newline| newline + 1);
+        // No line that was looked at before is looked at again.
+        if let Some(newline) = memchr::memrchr(b'\n', &bytes[line..start]) {
+            line += newline + 1;
+        }
+        let before = &text[line..start];
         let comment = text[line..].trim_start().starts_with('#');
         let escaped = |from: usize| from > 0 && bytes[from - 1] == b'\\';
         let (range, how) = if comment {
@@ -82,23 +84,36 @@ pub fn mentions(text: &str) -> Vec<MentionAt> {
     found
 }
 
+/// The bytes of names.
+static PART: [bool; 256] = {
+    let mut part = [false; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        part[byte] = (byte as u8).is_ascii_alphanumeric() || byte as u8 == b'_';
+        byte += 1;
+    }
+    part
+};
+
 fn is_exported(name: &str) -> bool {
-    let capitals = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    let capitals = |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_';
     name.strip_prefix("RECIPE_VAR_")
         .is_some_and(|rest| !rest.is_empty())
         || (name.len() > 1 && name.starts_with(|c: char| c.is_ascii_uppercase()))
-            && name.chars().all(capitals)
+            && name.bytes().all(capitals)
 }
 
-fn is_set(before: &str, after: &str) -> bool {
+/// Whether a script sets the name that stands between these, of which the first is on its line.
+fn is_set(line: &str, after: &str) -> bool {
+    if !line.is_empty() && !line.ends_with([' ', '\t', ';', '(', '{', '"']) {
+        return false;
+    }
     let assigned = after.starts_with('=') && !after.starts_with("==") || after.starts_with("+=");
-    let line = before.rsplit('\n').next().unwrap_or("");
-    let word = line.split_whitespace().next_back().unwrap_or("");
     let named = [
         "for", "read", "-r", "local", "declare", "unset", "mapfile", "-t",
     ];
-    let starts = line.is_empty() || line.ends_with([' ', '\t', ';', '(', '{', '"']);
-    starts && (assigned || named.contains(&word))
+    let word = || line.split_whitespace().next_back().unwrap_or("");
+    assigned || named.contains(&word())
 }
 
 /// Whether a script turns on that expanding an unset variable stops it.
@@ -128,7 +143,11 @@ pub fn spelt(name: &str) -> String {
         true => c.to_ascii_lowercase(),
         false => '_',
     };
-    name.chars().map(plain).collect()
+    // Most names are nothing but such letters, and those are quick to write in another case.
+    match name.bytes().all(|byte| PART[byte as usize]) {
+        true => name.to_ascii_lowercase(),
+        false => name.chars().map(plain).collect(),
+    }
 }
 
 /// Whether one of the things that a shell variable may stand for is as asked: the value of a

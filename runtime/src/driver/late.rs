@@ -55,16 +55,19 @@ impl Driver<'_> {
         };
         let mut variables = found.variables;
         let mut passed: rustc_hash::FxHashSet<Rc<str>> = self.runner_names(&found.plan);
-        if let Value::Map(context) = args.get("context") {
-            for (name, value) in context.iter() {
-                variables.insert(name.clone(), value.clone());
-                passed.insert(name.clone());
-            }
+        let context = match args.get("context") {
+            Value::Map(context) => Map::clone(context),
+            _ => Map::default(),
+        };
+        for (name, value) in &context {
+            variables.insert(name.clone(), value.clone());
+            passed.insert(name.clone());
         }
         let base = self.add_plan(Rc::clone(&found.plan));
         let caller = Caller {
             asked,
             passed,
+            context,
             depth,
         };
         machines.add(found.plan, variables, base, Some(caller));
@@ -104,7 +107,7 @@ impl Driver<'_> {
         let value = match finished.outcome {
             Ok(failure @ Value::Failure(_)) => failure,
             Err(fault) => reply::refusal(FailureKind::Message, fault.to_string()),
-            Ok(_) => worth(finished, &caller.passed),
+            Ok(_) => worth(finished, &caller),
         };
         // What is in it has been written down; this follows from it.
         answer(machines, caller.asked.ticket, value);

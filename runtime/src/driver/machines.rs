@@ -5,6 +5,7 @@
 
 use super::perform::Asked;
 use rrc_vm::machine::{Finished, Machine, Note, Poll, RecordId, Ticket};
+use rrc_vm::text::json_text;
 use rrc_vm::value::{Map, Value};
 use rrc_vm::verify::Verified;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -32,8 +33,9 @@ struct One {
 /// The call that a machine answers with its end.
 pub(super) struct Caller {
     pub asked: Asked,
-    /// The variables that were passed in.
+    /// The variables that were passed in, and those that only the runner gives.
     pub passed: FxHashSet<Rc<str>>,
+    pub context: Map,
     pub depth: i64,
 }
 
@@ -229,17 +231,25 @@ impl Machines {
     }
 }
 
-/// What a recipe that has ended is worth to its caller: its variables, and those it set itself.
-pub(super) fn worth(finished: Finished, passed: &FxHashSet<Rc<str>>) -> Value {
-    let own = finished
-        .variables
-        .iter()
-        .filter(|(name, _)| !passed.contains(*name));
-    let own: Map = own
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect();
+/// What a recipe that has ended is worth to its caller: its variables, those it set itself, and those
+/// that are not as they were passed in.
+pub(super) fn worth(finished: Finished, caller: &Caller) -> Value {
+    let only = |is: &dyn Fn(&Rc<str>, &Value) -> bool| -> Value {
+        let all = finished.variables.iter();
+        let some = all.filter(|(name, value)| is(name, value));
+        Value::map(
+            some.map(|(name, value)| (name.clone(), value.clone()))
+                .collect(),
+        )
+    };
+    let own = only(&|name, _| !caller.passed.contains(name));
+    let changed = only(&|name, value| {
+        let before = caller.context.get(name);
+        before.is_none_or(|before| json_text(before) != json_text(value))
+    });
     let mut reply = Map::default();
-    reply.insert(Rc::from("stdout"), Value::map(own));
-    reply.insert(Rc::from("variables"), Value::map(finished.variables));
+    reply.insert(Rc::from("stdout"), own);
+    reply.insert(Rc::from("changed"), changed);
+    reply.insert(Rc::from("variables"), Value::Map(finished.variables));
     Value::map(reply)
 }

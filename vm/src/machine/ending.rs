@@ -8,6 +8,10 @@ use crate::value::{Map, Value};
 use crate::weight::{Unfit, weigh, weigh_fields};
 use std::rc::Rc;
 
+/// How many ended tasks are kept for others, and how high the stack of one may have become.
+const MOST_SPARE: usize = 64;
+const MOST_SPARE_ROOM: usize = 256;
+
 impl Machine {
     /// The outermost function of a task has returned; its results are the top of the stack.
     pub(super) fn task_returned(&mut self, id: u32) {
@@ -17,19 +21,30 @@ impl Machine {
         match task.member_of {
             None => {
                 let variables = match task.stack.pop() {
-                    Some(Value::Map(fields)) => Rc::unwrap_or_clone(fields),
-                    _ => Map::default(),
+                    Some(Value::Map(fields)) => fields,
+                    _ => Rc::default(),
                 };
                 let outcome = task.stack.pop().unwrap_or(Value::Null);
-                self.finish(outcome, variables, task.at().saturating_sub(1));
+                let at = task.at().saturating_sub(1);
+                self.spare(task);
+                self.finish(outcome, variables, at);
             }
             Some((set, number)) => {
                 if let Some(ticket) = task.deadline {
                     self.cancel_ticket(ticket);
                 }
                 let result = task.stack.pop().unwrap_or(Value::Null);
+                self.spare(task);
                 self.member_ended(set, number, result);
             }
+        }
+    }
+
+    /// Keep what a task has allocated for one that comes after it.
+    fn spare(&mut self, mut task: Box<Task>) {
+        if self.spare_tasks.len() < MOST_SPARE && task.stack.capacity() <= MOST_SPARE_ROOM {
+            task.clear();
+            self.spare_tasks.push(task);
         }
     }
 
@@ -163,15 +178,18 @@ impl Machine {
         });
     }
 
-    fn finish(&mut self, outcome: Value, variables: Map, at: u32) {
+    fn finish(&mut self, outcome: Value, variables: Rc<Map>, at: u32) {
         let most = self.limits.memory;
         let data = match &outcome {
             Value::Failure(failure) => &failure.data,
             data => data,
         };
-        let fits = weigh(data, most).and_then(|_| weigh_fields(&variables, most));
+        let fits = weigh(data, most).and_then(|_| match self.was_weighed(&variables) {
+            true => Ok(()),
+            false => weigh_fields(&variables, most).map(drop),
+        });
         let outcome = match fits {
-            Ok(_) => Ok(outcome),
+            Ok(()) => Ok(outcome),
             Err(unfit) => {
                 let kind = match unfit {
                     Unfit::TooDeep => FaultKind::TooDeep,
@@ -184,14 +202,14 @@ impl Machine {
     }
 
     /// The variables of a run that did not come to its end by itself.
-    fn variables(&self) -> Map {
+    fn variables(&self) -> Rc<Map> {
         let Some(task) = self.task(0) else {
-            return Map::default();
+            return Rc::default();
         };
         let mut scopes = task.frames.iter().filter_map(|frame| {
             let function = self.plan().functions.get(frame.function as usize)?;
             match task.stack.get(frame.base as usize) {
-                Some(Value::Map(fields)) if function.locals > 0 => Some(Map::clone(fields)),
+                Some(Value::Map(fields)) if function.locals > 0 => Some(Rc::clone(fields)),
                 _ => None,
             }
         });

@@ -91,24 +91,49 @@ impl Machine {
                 });
             }};
         }
+        // A truth value, or to the label with what failed.
+        macro_rules! test {
+            ($to:ident, |$a:ident, $b:ident| $body:expr) => {{
+                let $b = pop!();
+                let $a = pop!();
+                if $a.failed() {
+                    push!($a);
+                    at = $to;
+                } else if $b.failed() {
+                    push!($b);
+                    at = $to;
+                } else {
+                    $body
+                }
+            }};
+        }
         macro_rules! compare {
-            (|$a:ident, $b:ident| $body:expr) => {
-                binary!(|$a, $b| {
+            ($to:ident, |$a:ident, $b:ident| $body:expr) => {
+                test!($to, |$a, $b| {
                     self.read(&$a)?;
                     self.read(&$b)?;
-                    Value::Bool($body)
+                    push!(Value::Bool($body));
                 })
             };
         }
+        macro_rules! order {
+            ($to:ident, $order:ident, $is:ident) => {
+                compare!($to, |a, b| holds(policy::$order(&a, &b), Ordering::$is))
+            };
+        }
         macro_rules! contains {
-            ($contains:path) => {
-                binary!(|a, b| {
+            ($to:ident, $contains:path) => {
+                test!($to, |a, b| {
                     let one = self.read(&a)?;
                     self.read(&b)?;
                     if let Value::List(items) = &b {
                         self.charge((items.len() as u64).saturating_mul(1 + (one >> 6)))?;
                     }
-                    or_failure($contains(&a, &b).map(Value::Bool), frame.at)
+                    let found = or_failure($contains(&a, &b).map(Value::Bool), frame.at);
+                    if found.failed() {
+                        at = $to;
+                    }
+                    push!(found);
                 })
             };
         }
@@ -155,21 +180,21 @@ impl Machine {
         }
 
         loop {
-            let Some(&instr) = plan.code.get(at as usize) else {
+            let Some(&word) = plan.code.get(at as usize) else {
                 debug_assert!(false, "verified code does not run out");
                 return Err(FaultKind::Deadlock);
             };
             frame.at = at;
             #[cfg(debug_assertions)]
             {
-                self.executed[instr.info().byte as usize] = true;
+                self.executed[word.byte() as usize] = true;
             }
-            self.charge(instr.fuel().into())?;
+            self.charge(word.fuel().into())?;
             if self.census_is_due() {
                 self.census(task)?;
             }
             at += 1;
-            match instr {
+            match word.instr() {
                 Instr::Null {} => push!(Value::Null),
                 Instr::True {} => push!(Value::Bool(true)),
                 Instr::False {} => push!(Value::Bool(false)),
@@ -189,21 +214,20 @@ impl Machine {
                 }
 
                 Instr::VarOrNull { scope, name } => {
-                    let found = text::field(&local!(scope), name_of(plan, name)).cloned();
+                    let found = self.find(plan, &local!(scope), name)?.cloned();
                     push!(found.unwrap_or(Value::Null));
                 }
                 Instr::VarOrFail { scope, name } => {
-                    let name = name_of(plan, name);
-                    match text::field(&local!(scope), name).cloned() {
+                    match self.find(plan, &local!(scope), name)?.cloned() {
                         Some(found) => push!(found),
-                        None => push!(fail!(Undefined, "`{name}` is not set")),
+                        None => push!(fail!(Undefined, "`{}` is not set", name_of(plan, name))),
                     }
                 }
                 Instr::HasVar { scope, name } => {
-                    let found = text::field(&local!(scope), name_of(plan, name)).is_some();
+                    let found = self.find(plan, &local!(scope), name)?.is_some();
                     push!(Value::Bool(found));
                 }
-                Instr::SetVar { scope, name } | Instr::KeepVar { scope, name } => {
+                instr @ (Instr::SetVar { scope, name } | Instr::KeepVar { scope, name }) => {
                     let value = pop!();
                     if let Instr::KeepVar { .. } = instr {
                         push!(value.clone());
@@ -221,15 +245,15 @@ impl Machine {
                 }
 
                 Instr::FieldOrNull { name } => unary!(|a| {
-                    let found = text::field(&a, name_of(plan, name)).cloned();
+                    let found = self.find(plan, &a, name)?.cloned();
                     found.unwrap_or(Value::Null)
                 }),
                 Instr::FieldOrFail { name } => unary!(|a| {
-                    let name = name_of(plan, name);
-                    match text::field(&a, name).cloned() {
+                    match self.find(plan, &a, name)?.cloned() {
                         Some(found) => found,
                         None => {
-                            fail!(Undefined, "{} has no field `{name}`", text::kind_word(&a))
+                            let (kind, name) = (text::kind_word(&a), name_of(plan, name));
+                            fail!(Undefined, "{kind} has no field `{name}`")
                         }
                     }
                 }),
@@ -353,36 +377,24 @@ impl Machine {
                     push!(flow::report(&branches));
                 }
 
-                Instr::EqNumbersFirst {} => compare!(|a, b| policy::eq_numbers_first(&a, &b)),
-                Instr::NeNumbersFirst {} => compare!(|a, b| !policy::eq_numbers_first(&a, &b)),
-                Instr::LtNumbersFirst {} => {
-                    compare!(|a, b| holds(policy::order_numbers_first(&a, &b), Ordering::is_lt))
+                Instr::EqNumbersFirst { to } => {
+                    compare!(to, |a, b| policy::eq_numbers_first(&a, &b))
                 }
-                Instr::LeNumbersFirst {} => {
-                    compare!(|a, b| holds(policy::order_numbers_first(&a, &b), Ordering::is_le))
+                Instr::NeNumbersFirst { to } => {
+                    compare!(to, |a, b| !policy::eq_numbers_first(&a, &b))
                 }
-                Instr::GtNumbersFirst {} => {
-                    compare!(|a, b| holds(policy::order_numbers_first(&a, &b), Ordering::is_gt))
-                }
-                Instr::GeNumbersFirst {} => {
-                    compare!(|a, b| holds(policy::order_numbers_first(&a, &b), Ordering::is_ge))
-                }
-                Instr::InNumbersFirst {} => contains!(policy::in_numbers_first),
-                Instr::EqByType {} => compare!(|a, b| policy::eq_by_type(&a, &b)),
-                Instr::NeByType {} => compare!(|a, b| !policy::eq_by_type(&a, &b)),
-                Instr::LtByType {} => {
-                    compare!(|a, b| holds(policy::order_by_type(&a, &b), Ordering::is_lt))
-                }
-                Instr::LeByType {} => {
-                    compare!(|a, b| holds(policy::order_by_type(&a, &b), Ordering::is_le))
-                }
-                Instr::GtByType {} => {
-                    compare!(|a, b| holds(policy::order_by_type(&a, &b), Ordering::is_gt))
-                }
-                Instr::GeByType {} => {
-                    compare!(|a, b| holds(policy::order_by_type(&a, &b), Ordering::is_ge))
-                }
-                Instr::InByType {} => contains!(policy::in_by_type),
+                Instr::LtNumbersFirst { to } => order!(to, order_numbers_first, is_lt),
+                Instr::LeNumbersFirst { to } => order!(to, order_numbers_first, is_le),
+                Instr::GtNumbersFirst { to } => order!(to, order_numbers_first, is_gt),
+                Instr::GeNumbersFirst { to } => order!(to, order_numbers_first, is_ge),
+                Instr::InNumbersFirst { to } => contains!(to, policy::in_numbers_first),
+                Instr::EqByType { to } => compare!(to, |a, b| policy::eq_by_type(&a, &b)),
+                Instr::NeByType { to } => compare!(to, |a, b| !policy::eq_by_type(&a, &b)),
+                Instr::LtByType { to } => order!(to, order_by_type, is_lt),
+                Instr::LeByType { to } => order!(to, order_by_type, is_le),
+                Instr::GtByType { to } => order!(to, order_by_type, is_gt),
+                Instr::GeByType { to } => order!(to, order_by_type, is_ge),
+                Instr::InByType { to } => contains!(to, policy::in_by_type),
 
                 Instr::TruthWords { to } => truth!(to, |value| policy::truth_words(&value)),
                 Instr::TruthEmptiness { to } => {
@@ -573,17 +585,13 @@ impl Machine {
                     push!(Value::Tasks(set));
                 }
                 Instr::Fork { function } => {
-                    let (params, ..) = shape(plan, function);
-                    let params = task.stack.len().saturating_sub(params);
-                    let params = task.stack.split_off(params);
-                    self.fork(task, function, params, frame.at)?;
+                    self.fork(task, function, frame.at)?;
                 }
                 Instr::ForkWithin { function } => {
                     let (params, ..) = shape(plan, function);
-                    let params = task.stack.len().saturating_sub(params);
-                    let params = task.stack.split_off(params);
-                    let ms = small(&pop!()).max(0) as u64;
-                    let child = self.fork(task, function, params, frame.at)?;
+                    let below = task.stack.len().saturating_sub(params + 1);
+                    let ms = small(&task.stack.remove(below)).max(0) as u64;
+                    let child = self.fork(task, function, frame.at)?;
                     let ticket = self.ticket(Waiter::Deadline { task: child });
                     if let Some(Some(child)) = self.tasks.get_mut(child as usize) {
                         child.deadline = Some(ticket.0);

@@ -25,6 +25,72 @@ impl Machine {
         Ok(text)
     }
 
+    /// The fixed arguments of a call in the order of its parameters; null where it has none.
+    pub(super) fn fixed(&mut self, plan: &Plan, host: u32) -> Result<Rc<[Value]>, FaultKind> {
+        if let Some(Some(known)) = self.fixed.get(host as usize) {
+            return Ok(Rc::clone(known));
+        }
+        let Some(entry) = plan.calls.get(host as usize) else {
+            return Ok(Rc::default());
+        };
+        let fields = match plan.constants.get(entry.fixed as usize) {
+            Some(&Const::Map { first, count }) => run(plan, first, count as usize * 2),
+            _ => &[],
+        };
+        let params = entry.kind.params().iter();
+        let fixed = params.map(|name| {
+            let mut fields = fields.chunks_exact(2);
+            match fields.rfind(|field| name_of(plan, field[0]) == *name) {
+                Some(field) => self.constant(plan, field[1]),
+                None => Ok(Value::Null),
+            }
+        });
+        let fixed: Rc<[Value]> = fixed.collect::<Result<_, _>>()?;
+        if let Some(slot) = self.fixed.get_mut(host as usize) {
+            *slot = Some(Rc::clone(&fixed));
+        }
+        Ok(fixed)
+    }
+
+    /// The field of this name, if the value is a map that has it.
+    #[inline]
+    pub(super) fn find<'v>(
+        &mut self,
+        plan: &Plan,
+        value: &'v Value,
+        name: u32,
+    ) -> Result<Option<&'v Value>, FaultKind> {
+        let Value::Map(fields) = value else {
+            return Ok(None);
+        };
+        if let (Some(Some(text)), Some(&place)) = (
+            self.texts.get(name as usize),
+            self.places.get(name as usize),
+        ) && let Some((found, field)) = fields.get_index(place as usize)
+            && found == text
+        {
+            return Ok(Some(field));
+        }
+        self.search(plan, fields, name)
+    }
+
+    #[inline(never)]
+    fn search<'v>(
+        &mut self,
+        plan: &Plan,
+        fields: &'v Map,
+        name: u32,
+    ) -> Result<Option<&'v Value>, FaultKind> {
+        let text = self.text(plan, name)?;
+        let Some((place, _, field)) = fields.get_full(&text) else {
+            return Ok(None);
+        };
+        if let Some(guess) = self.places.get_mut(name as usize) {
+            *guess = place as u32;
+        }
+        Ok(Some(field))
+    }
+
     #[inline]
     pub(super) fn constant(&mut self, plan: &Plan, id: u32) -> Result<Value, FaultKind> {
         match self.constants.get(id as usize) {
@@ -37,10 +103,6 @@ impl Machine {
     // this ends.
     #[cold]
     pub(super) fn make_constant(&mut self, plan: &Plan, id: u32) -> Result<Value, FaultKind> {
-        let run = |first: u32, size: usize| {
-            let first = first as usize;
-            plan.parts.get(first..first + size).unwrap_or(&[])
-        };
         let value = match plan.constants.get(id as usize).copied() {
             None | Some(Const::Null) => Value::Null,
             Some(Const::Bool(value)) => Value::Bool(value),
@@ -48,13 +110,13 @@ impl Machine {
             Some(Const::Float(value)) => Value::Float(value),
             Some(Const::Text(text)) => Value::Text(self.text(plan, text)?),
             Some(Const::List { first, count }) => {
-                let parts = run(first, count as usize);
+                let parts = run(plan, first, count as usize);
                 self.keep(parts.len() as u64 * 24)?;
                 let items = parts.iter().map(|&part| self.constant(plan, part));
                 Value::list(items.collect::<Result<_, _>>()?)
             }
             Some(Const::Map { first, count }) => {
-                let parts = run(first, count as usize * 2);
+                let parts = run(plan, first, count as usize * 2);
                 self.keep(parts.len() as u64 * 32)?;
                 let mut fields = Map::default();
                 for pair in parts.chunks_exact(2) {
@@ -69,6 +131,12 @@ impl Machine {
         }
         Ok(value)
     }
+}
+
+/// A run of the parts of constants.
+fn run(plan: &Plan, first: u32, size: usize) -> &[u32] {
+    let first = first as usize;
+    plan.parts.get(first..first + size).unwrap_or(&[])
 }
 
 #[inline]

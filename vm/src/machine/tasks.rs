@@ -5,7 +5,6 @@ use super::{Call, Exit, Machine, Note, Waiter};
 use crate::fault::FaultKind;
 use crate::plan::Plan;
 use crate::task::{MAX_TASKS, Member, Open, RecordId, Task, TaskSet, Waits};
-use crate::text;
 use crate::value::Value;
 
 /// What waiting for a task of a set came to.
@@ -31,22 +30,24 @@ impl Machine {
         })
     }
 
+    /// Start a task; the set it belongs to stands below its parameters, which are taken.
     pub(super) fn fork(
         &mut self,
-        task: &Task,
+        task: &mut Task,
         function: u32,
-        params: Vec<Value>,
         at: u32,
     ) -> Result<u32, FaultKind> {
         if self.alive() >= MAX_TASKS {
             return Err(FaultKind::TooManyTasks);
         }
-        let (_, _, locals) = shape(self.plan(), function);
+        let (params, _, locals) = shape(self.plan(), function);
         let room = locals + self.plan.height(function);
         self.produce((size_of::<Task>() + 64 + room * size_of::<Value>()) as u64)?;
-        let set = set_at(task, 0);
+        let set = set_at(task, params);
         let number = self.set(set).map_or(0, |set| set.members.len() as u32);
-        let child = self.start(function, params, Some((set, number)), task.innermost(), at);
+        let (above, first) = (task.innermost(), task.stack.len().saturating_sub(params));
+        let params = task.stack.drain(first..);
+        let child = self.start(function, params, Some((set, number)), above, at);
         if let Some(set) = self.set(set) {
             set.members.push(Member::Runs(child));
             set.running += 1;
@@ -108,21 +109,20 @@ impl Machine {
     ) -> Result<Call, FaultKind> {
         let mut args = Vec::new();
         if let Some(entry) = plan.calls.get(host as usize) {
-            let fixed = self.constant(plan, entry.fixed)?;
+            let fixed = self.fixed(plan, host)?;
             let open = entry.open.count_ones() as usize;
             let open = task.stack.len().saturating_sub(open);
             for value in &task.stack[open..] {
                 self.read(value)?;
             }
             let mut given = task.stack.drain(open..);
-            let params = entry.kind.params().iter().enumerate();
-            args.extend(params.map(|(number, &name)| {
-                let value = if entry.open >> number & 1 == 1 {
-                    given.next()
-                } else {
-                    text::field(&fixed, name).cloned()
+            let params = entry.kind.params().iter().zip(fixed.iter()).enumerate();
+            args.extend(params.map(|(number, (&name, fixed))| {
+                let given = match entry.open >> number & 1 {
+                    1 => given.next(),
+                    _ => None,
                 };
-                (name, value.unwrap_or(Value::Null))
+                (name, given.unwrap_or_else(|| fixed.clone()))
             }));
         }
         let ticket = self.ticket(Waiter::Call { task: id });

@@ -120,10 +120,13 @@ pub(crate) fn number_with_underscores(text: &str) -> Option<Number> {
 }
 
 /// Whether it starts like a number, or with a blank. Most texts do not.
-fn may_be_number(text: &str) -> bool {
-    let first = text.bytes().next();
-    first.is_some_and(|byte| {
-        byte.is_ascii_digit() || !byte.is_ascii_graphic() || b"+-._iInN".contains(&byte)
+#[inline]
+pub(super) fn may_be_number(text: &str) -> bool {
+    text.bytes().next().is_some_and(|byte| {
+        matches!(
+            byte,
+            b'0'..=b'9' | b'+' | b'-' | b'.' | b'_' | b'i' | b'I' | b'n' | b'N'
+        ) || !byte.is_ascii_graphic()
     })
 }
 

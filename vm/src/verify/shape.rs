@@ -1,7 +1,32 @@
 //! What each line of the instruction list asks for, ready to be compared.
+//!
+//! Kinds are bits here, so that one `and` tells whether a kind is among those that fit.
 
-use crate::isa::{Flow, INSTRUCTIONS, Kind, Role, Slot};
+use crate::isa::{Flow, INSTRUCTIONS, Info, Kind, Role, Slot};
 use std::sync::LazyLock;
+
+/// A kind as a bit; no bit for a local that is not set.
+pub(super) type Bits = u16;
+pub(super) const UNSET: Bits = 0;
+
+#[inline]
+pub(super) fn bits(kind: Kind) -> Bits {
+    1 << (kind as u8)
+}
+
+pub(super) fn kind(bits: Bits) -> Option<Kind> {
+    Kind::ALL.get(bits.trailing_zeros() as usize).copied()
+}
+
+/// The kinds that may stand where `wanted` is asked for.
+#[inline]
+pub(super) fn fitting(wanted: Kind) -> Bits {
+    static FITTING: LazyLock<[Bits; Kind::ALL.len()]> = LazyLock::new(|| {
+        let all = |wanted| Kind::ALL.iter().filter(move |kind| kind.fits(wanted));
+        Kind::ALL.map(|wanted| all(wanted).map(|kind| bits(*kind)).sum())
+    });
+    FITTING[wanted as usize]
+}
 
 pub(super) const ANYTHING: u8 = 8;
 
@@ -20,173 +45,146 @@ pub(super) fn range_of(role: Role) -> u8 {
     }
 }
 
-/// What a line of the list asks for, ready to be compared.
+/// What a line of the list asks for.
 #[derive(Clone, Copy)]
 pub(super) struct Shape {
-    /// Some slot stands for several kinds: what follows does not say it all.
-    pub several: bool,
-    pub flow: Way,
+    pub class: Class,
     pub pop_count: u8,
-    pub push_count: u8,
-    /// What is popped, the top of the stack first.
-    pub pops: [Kind; 3],
-    /// The kinds that may stand there, a bit each.
-    pub fit: [u16; 3],
-    pub pushes: [Kind; 3],
-    /// What is pushed before a branch.
-    pub branch: Option<Kind>,
-    pub ranges: [u8; 3],
-    pub operands: u8,
+    /// Whether something is pushed, if the class says what.
+    pub pushes: bool,
+    /// What may be popped, the top of the stack first.
+    pub fit: [Bits; 3],
+    pub pushed: Bits,
+    /// What is pushed before a branch, if anything is.
+    pub branch: Bits,
+    pub operands: bool,
+    /// The ranges of the narrow operands, and of the wide one.
+    pub narrow: [u8; 2],
+    pub wide: u8,
     /// Some operand needs more than to be in its range.
     pub particular: bool,
     pub jumps: bool,
-    /// Which operand is a label.
-    pub label: u8,
-    /// What is done with locals.
-    pub locals: [Touch; 2],
-    pub class: Class,
+    /// Which narrow operand is a count.
+    pub count: u8,
 }
 
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Way {
-    On,
-    Jump,
-    Branch,
-    End,
-}
-
-/// The few ways of most instructions; what is done beyond popping and pushing at most one kind.
+/// The few ways of most instructions: what is done beyond popping three kinds at most and pushing
+/// one at most. A local is the first narrow operand.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Class {
     Plain,
-    /// Pushes the kind of the local it names first.
+    /// Pushes the kind of a local.
     Read,
     Take,
+    /// Pops the kind of a local.
     Write,
-    /// Its first operand names a local that holds this.
-    Of(Kind),
+    /// Has a local that holds this.
+    Of(Bits),
     Branch,
     Jump,
     End,
+    /// Pops as many `any` as its count says.
+    Many,
+    /// Pops the open arguments of a host call.
+    Args,
+    /// Anything: the list is asked.
     Other,
 }
 
-fn class(shape: &Shape) -> Class {
-    if shape.several || shape.push_count > 1 {
-        return Class::Other;
-    }
-    match (shape.flow, shape.locals) {
-        (Way::On, [Touch::No, Touch::No]) => Class::Plain,
-        (Way::On, [Touch::Read, Touch::No]) => Class::Read,
-        (Way::On, [Touch::Take, Touch::No]) => Class::Take,
-        (Way::On, [Touch::Write, Touch::No]) if shape.pop_count == 1 => Class::Write,
-        (Way::On, [Touch::Of(kind), Touch::No]) => Class::Of(kind),
-        (Way::Branch, [Touch::No, Touch::No]) => Class::Branch,
-        (Way::Jump, [Touch::No, Touch::No]) => Class::Jump,
-        (Way::End, [Touch::No, Touch::No]) => Class::End,
-        _ => Class::Other,
-    }
-}
-
-/// What an operand does with the local it names.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Touch {
-    No,
-    /// Its kind is what is pushed.
-    Read,
-    Take,
-    /// What is popped is its kind.
-    Write,
-    Of(Kind),
-}
-
 const NOTHING: Shape = Shape {
-    several: true,
-    flow: Way::On,
+    class: Class::Other,
     pop_count: 0,
-    push_count: 0,
-    pops: [Kind::Any; 3],
-    fit: [0; 3],
-    pushes: [Kind::Any; 3],
-    branch: None,
-    ranges: [ANYTHING; 3],
-    operands: 0,
+    pushes: false,
+    fit: [UNSET; 3],
+    pushed: UNSET,
+    branch: UNSET,
+    operands: false,
+    narrow: [ANYTHING; 2],
+    wide: ANYTHING,
     particular: false,
     jumps: false,
-    label: 0,
-    locals: [Touch::No; 2],
-    class: Class::Other,
+    count: 0,
 };
 
-/// How many lines the list can have.
-pub(super) const LINES: usize = 256;
-
-pub(super) fn shapes() -> &'static [Shape; LINES] {
-    static SHAPES: LazyLock<[Shape; LINES]> = LazyLock::new(made);
+/// The shapes of the instructions, by their bytes.
+pub(super) fn shapes() -> &'static [Shape; 256] {
+    static SHAPES: LazyLock<[Shape; 256]> = LazyLock::new(|| {
+        let mut shapes = [NOTHING; 256];
+        for info in INSTRUCTIONS {
+            shapes[info.byte as usize] = shape(info);
+        }
+        shapes
+    });
     &SHAPES
 }
 
-fn made() -> [Shape; LINES] {
-    let mut shapes = [NOTHING; LINES];
-    for (info, shape) in INSTRUCTIONS.iter().zip(&mut shapes) {
-        let mut said = true;
-        for (at, &(_, role)) in info.operands.iter().enumerate() {
-            shape.ranges[at] = range_of(role);
-            shape.operands += 1;
-            shape.particular |= matches!(role, Role::TaskFunc | Role::Builtin);
-            let touch = match role {
-                Role::Label => {
-                    shape.label = at as u8;
-                    continue;
-                }
-                Role::ReadLocal => Touch::Read,
-                Role::TakeLocal => Touch::Take,
-                Role::WriteLocal => Touch::Write,
-                Role::LocalOf(kind) => Touch::Of(kind),
-                _ => continue,
-            };
-            match shape.locals.get_mut(at) {
-                Some(place) => *place = touch,
-                None => said = false,
-            }
+fn shape(info: &Info) -> Shape {
+    let mut shape = NOTHING;
+    shape.operands = !info.operands.is_empty();
+    let mut places = 0;
+    for &(_, role) in info.operands {
+        shape.particular |= matches!(role, Role::TaskFunc | Role::Builtin);
+        if role.width() == 4 {
+            shape.wide = range_of(role);
+            continue;
         }
-        let mut fill = |slots: &[Slot], kinds: &mut [Kind; 3]| {
-            for (at, slot) in slots.iter().enumerate() {
-                match (slot, kinds.get_mut(at)) {
-                    (Slot::One(kind), Some(place)) => *place = *kind,
-                    (Slot::Held | Slot::Written, Some(place)) if slots.len() == 1 => {
-                        *place = Kind::Any;
-                    }
-                    _ => said = false,
-                }
-            }
-            slots.len() as u8
-        };
-        shape.pop_count = fill(info.pops, &mut shape.pops);
-        shape.push_count = fill(info.pushes, &mut shape.pushes);
-        shape.flow = match info.flow {
-            Flow::Next => Way::On,
-            Flow::Jump => Way::Jump,
-            Flow::End => Way::End,
-            Flow::Branch(slots) => {
-                let mut kinds = [Kind::Any; 3];
-                said &= fill(slots, &mut kinds) <= 1;
-                shape.branch = slots.first().map(|_| kinds[0]);
-                Way::Branch
-            }
-        };
-        shape.pops[..(shape.pop_count & 3) as usize].reverse();
-        for (fit, wanted) in shape.fit.iter_mut().zip(shape.pops) {
-            let fits = |kind: &&Kind| kind.fits(wanted);
-            *fit = Kind::ALL.iter().filter(fits).map(|kind| bit(*kind)).sum();
+        if role == Role::Count {
+            shape.count = places;
         }
-        shape.jumps = matches!(shape.flow, Way::Jump | Way::Branch);
-        shape.several = !said;
-        shape.class = class(shape);
+        if let Some(place) = shape.narrow.get_mut(places as usize) {
+            *place = range_of(role);
+        }
+        places += 1;
     }
-    shapes
+    shape.jumps = matches!(info.flow, Flow::Jump | Flow::Branch(_));
+    shape.class = class(info, &mut shape).unwrap_or(Class::Other);
+    shape
 }
 
-pub(super) fn bit(kind: Kind) -> u16 {
-    1 << (kind as u8)
+/// The class of a line, with what it pops and pushes; none if that is not all there is to it.
+fn class(info: &Info, shape: &mut Shape) -> Option<Class> {
+    let mut locals = info.operands.iter().filter_map(|(_, role)| match role {
+        Role::ReadLocal => Some(Class::Read),
+        Role::TakeLocal => Some(Class::Take),
+        Role::WriteLocal => Some(Class::Write),
+        Role::LocalOf(kind) => Some(Class::Of(bits(*kind))),
+        _ => None,
+    });
+    let class = match (locals.next(), locals.next(), info.flow, info.pops) {
+        (_, Some(_), ..) => return None,
+        (None, _, Flow::Next, [Slot::Many]) => Class::Many,
+        (None, _, Flow::Next, [Slot::Args]) => Class::Args,
+        (None, _, Flow::Next, _) => Class::Plain,
+        (None, _, Flow::Branch(_), _) => Class::Branch,
+        (None, _, Flow::Jump, _) => Class::Jump,
+        (None, _, Flow::End, _) => Class::End,
+        // The operand that names the local comes first.
+        (Some(class), _, Flow::Next, _) if shape.narrow[0] == range_of(Role::ReadLocal) => class,
+        _ => return None,
+    };
+    if !matches!(class, Class::Many | Class::Args) {
+        shape.pop_count = info.pops.len() as u8;
+        for (fit, slot) in shape.fit.iter_mut().zip(info.pops.iter().rev()) {
+            *fit = match (slot, class) {
+                (Slot::One(kind), _) => fitting(*kind),
+                (Slot::Written, Class::Write) => fitting(Kind::Any),
+                _ => return None,
+            };
+        }
+    }
+    shape.pushes = !info.pushes.is_empty();
+    shape.pushed = match (info.pushes, class) {
+        ([], _) => UNSET,
+        ([Slot::One(kind)], _) => bits(*kind),
+        ([Slot::Held], Class::Read | Class::Take | Class::Write) => UNSET,
+        _ => return None,
+    };
+    let written = class != Class::Write || info.pops.len() == 1;
+    let held = !matches!(class, Class::Read | Class::Take) || shape.pushed == UNSET;
+    shape.branch = match info.flow {
+        Flow::Branch([Slot::One(kind)]) => bits(*kind),
+        Flow::Branch([]) | Flow::Next | Flow::Jump | Flow::End => UNSET,
+        Flow::Branch(_) => return None,
+    };
+    (written && held && info.pops.len() <= shape.fit.len()).then_some(class)
 }

@@ -1,5 +1,6 @@
 //! `args` and `defaults`: what a template can be given, and what it has when it is not.
 
+use super::habits::without;
 use super::names::{Arg, Defaults, Env, Preset, repeat_name};
 use super::node::wrong_type;
 use super::{Lower, holes};
@@ -113,11 +114,11 @@ impl<'a> Lower<'_, 'a> {
         let kind = match kind {
             Some((kind, start)) => {
                 let at = text.span(trimmed(kind, start));
-                let kind = self.kind(kind.trim(), at)?;
-                if let Some((default, span)) = default {
-                    self.check_default(name, &Literal::Text(default.to_string()), &kind, span);
+                let kind = self.kind(kind.trim(), at);
+                if let (Some(kind), Some((default, span))) = (&kind, default) {
+                    self.check_default(name, &Literal::Text(default.to_string()), kind, span);
                 }
-                Some(kind)
+                kind
             }
             None => None,
         };
@@ -168,9 +169,11 @@ impl<'a> Lower<'_, 'a> {
             }
             return all;
         };
-        for entry in entries {
+        for (number, entry) in entries.iter().enumerate() {
             let Some(name) = entry.name() else { continue };
             let name_span = entry.key.text().map_or(entry.key.span, |text| text.inner());
+            let whole = self.raw.and_then(|_| without(entries, number));
+            self.notes.preset(name, name_span, whole);
             self.check_name(name, name_span, repeats);
             let text = self.text(entry.value);
             let span = text.map_or(entry.value.span, |text| text.inner());
@@ -258,8 +261,8 @@ impl<'a> Lower<'_, 'a> {
 
     /// Declarations and defaults that nothing reads.
     pub fn unused(&mut self, root: Node<'a>) {
-        // What another host fills in may read anything.
-        if self.foreign || self.layered {
+        // What another host fills in may read anything, and so may what nobody looked at.
+        if self.foreign || self.layered || self.unread {
             return;
         }
         let Some(Kind::List(items)) = root.get("args").map(|args| args.kind) else {
@@ -272,7 +275,7 @@ impl<'a> Lower<'_, 'a> {
             let name = text.text().split([':', '=']).next().unwrap_or_default();
             let at = trimmed(name, 0);
             let name = name.trim();
-            if holes::is_name(name) && !self.used.contains(name) {
+            if holes::is_name(name) && !self.used.contains_key(name) {
                 let message = format!("nothing reads the argument `{name}`");
                 self.add(
                     Diagnostic::new(&codes::UNUSED_ARGUMENT, text.span(at), message)

@@ -29,6 +29,9 @@ impl<'a> Lower<'_, 'a> {
         }
         shell::look(self, text, &found.words);
         risk::look(self, text, &found.words);
+        if !env.timed {
+            risk::network(self, text, &found.words);
+        }
         let mut words = Vec::with_capacity(found.words.len());
         for (number, word) in found.words.iter().enumerate() {
             if word.text.is_empty() {
@@ -104,17 +107,19 @@ impl<'a> Lower<'_, 'a> {
         let Some(word) = words.get(number) else {
             return;
         };
-        let open = open_brace(&word.text);
-        let Some(open) = open.filter(|_| !word.quoted) else {
+        let Some(open) = open_brace(&word.text) else {
             return;
         };
+        if word.quoted {
+            return self.open_hole(text, word, open);
+        }
         let rest = words.get(number + 1..).unwrap_or_default();
         let close = rest.iter().position(|word| {
             let brace = word.text.find(['{', '}']);
             brace.is_some()
         });
         let Some(last) = close.and_then(|close| rest.get(close)) else {
-            return;
+            return self.open_hole(text, word, open);
         };
         let brace = last.text.find(['{', '}']);
         if brace.and_then(|at| last.text.as_bytes().get(at)) != Some(&b'}') || last.quoted {
@@ -145,6 +150,22 @@ impl<'a> Lower<'_, 'a> {
                 json_inner(&format!("'{raw}'")),
             )),
         });
+    }
+
+    /// A placeholder that never ends is plain text.
+    fn open_hole(&mut self, text: Text<'a>, word: &Word, open: usize) {
+        let rest = word.text.get(open + 1..).unwrap_or_default();
+        let name = rest.split(['=', '?', ':', '[']).next().unwrap_or_default();
+        if !holes::is_name(name) {
+            return;
+        }
+        let message = "nothing closes this brace, so it is plain text";
+        let span = text.span(word.source(open..open + 1));
+        self.add(
+            Diagnostic::new(&codes::BAD_PLACEHOLDER, span, message)
+                .severity(codes::Severity::Warning)
+                .help(format!("write `{{{rest}}}`, if a placeholder is meant")),
+        );
     }
 
     fn word(&mut self, text: Text<'a>, word: &Word, env: &Env<'a>) -> Term {
@@ -211,6 +232,7 @@ impl<'a> Lower<'_, 'a> {
         at: &dyn Fn(Range<usize>) -> Span,
     ) -> Option<Term> {
         let hole = self.placeholder(inner, at, env)?;
+        self.inline_default(&hole, inner, env, at);
         match &hole {
             Hole::Name {
                 name,

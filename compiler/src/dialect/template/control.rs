@@ -113,7 +113,7 @@ impl<'a> Lower<'_, 'a> {
             return None;
         }
         self.before_repeat(name, name_span, env, repeated);
-        self.use_name(name);
+        self.use_name(name, name_span);
         if let Some(default) = env.defaults.get(name) {
             self.use_default(default.name_span);
         }
@@ -140,6 +140,7 @@ impl<'a> Lower<'_, 'a> {
         repeated: bool,
     ) -> Option<Term> {
         let hole = self.placeholder(inner, at, env)?;
+        self.inline_default(&hole, inner, env, at);
         let name = match &hole {
             Hole::Name { name, .. }
             | Hole::OrText { name, .. }
@@ -232,7 +233,7 @@ impl<'a> Lower<'_, 'a> {
             return self.count("repeat", field, env);
         };
         let span = text.span(offset..offset + name.len());
-        self.use_name(name);
+        self.use_name(name, span);
         self.require(env, name, span);
         let kind = env.arg(name).and_then(|arg| arg.kind.clone());
         if let Some(kind) = kind

@@ -6,6 +6,8 @@
 mod args;
 mod command;
 mod control;
+mod defaults;
+mod habits;
 mod holes;
 mod names;
 mod node;
@@ -16,17 +18,18 @@ mod words;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Report, nearest};
 use crate::doc::{Kind, Node, Plain, Schema, Text, resolve};
-use crate::ir::flow::{Declared, Flow, Scope, Term, TermKind, ValueKind, Work};
+use crate::ir::flow::{Around, Declared, Flow, Scope, Term, TermKind, ValueKind, Work};
 use crate::ir::{
     Action, Attempts, Bind, Exports, Expr, ExprKind, Hooks, Literal, Missing, OnFailure, Read,
     RunLimits, Step, Store, Unit,
 };
 use crate::source::{SourceId, Span};
+use defaults::Notes;
 use indexmap::IndexMap;
 use names::{Env, HOST_NAMES, REPEAT_NAMES};
 use node::Place;
 use rrc_vm::plan::StepKind;
-use rustc_hash::{FxBuildHasher, FxHashSet};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 /// The word for templates in reports.
 pub const NAME: &str = "template";
@@ -83,10 +86,11 @@ pub const REPEAT_HELP: [(&str, &str); 4] = [
 /// Whether a document is a template: an object with `template`, or what may stand there alone.
 pub fn is_template(root: Node<'_>) -> bool {
     let one_of = |names: &[&str]| names.iter().any(|name| root.get(name).is_some());
+    let misspelt = || node::misspelt_template(root).is_some();
     match root.kind {
         Kind::Map(_) => {
             let recipe = one_of(&["atip", "steps", "stages", "context", "extends"]);
-            !recipe && (one_of(&node::FIELDS) || one_of(&["pipe", "command"]))
+            !recipe && (one_of(&node::FIELDS) || one_of(&["pipe", "command"]) || misspelt())
         }
         Kind::List(_) => true,
         Kind::Scalar(_) => is_text(root, Schema::Json),
@@ -101,9 +105,17 @@ pub fn knows_field(name: &str) -> bool {
 
 /// The unit of a template; none if it cannot mean anything, which has been said, or if it is made
 /// of recipes that only another host knows.
-pub fn lower(root: Node<'_>, source: SourceId, name: &str, report: &mut Report) -> Option<Unit> {
+pub fn lower<'a>(
+    root: Node<'a>,
+    source: SourceId,
+    text: &'a str,
+    name: &str,
+    report: &mut Report,
+) -> Option<Unit> {
     let mut lower = Lower::new(source, Schema::Json, report);
-    let flow = lower.flow(root)?;
+    // What could not be read cannot be rewritten.
+    lower.raw = (lower.errors() == 0).then_some(text);
+    let flow = lower.flow(root, &Env::default())?;
     let span = Span::top(source);
     let step = Step {
         id: NAME.to_string(),
@@ -150,7 +162,12 @@ pub fn lower_step(
     report: &mut Report,
 ) -> Option<Flow> {
     let mut lower = Lower::new(source, schema, report);
-    let flow = lower.flow(node)?;
+    // The step has a deadline of its own, or none because its recipe says so.
+    let env = Env {
+        timed: true,
+        ..Env::default()
+    };
+    let flow = lower.flow(node, &env)?;
     Some(Flow {
         reserved: Vec::new(),
         ..flow
@@ -164,8 +181,9 @@ pub struct Lower<'r, 'a> {
     report: &'r mut Report,
     /// How much has come of filling in defaults.
     terms: usize,
-    /// Names that something reads, and the places of defaults that something reads.
-    used: FxHashSet<String>,
+    /// Names that something reads and where it does so first, and the places of defaults that
+    /// something reads.
+    used: FxHashMap<String, Span>,
     used_defaults: FxHashSet<Span>,
     said: FxHashSet<Span>,
     /// The types of values, and where they are declared.
@@ -177,7 +195,12 @@ pub struct Lower<'r, 'a> {
     foreign: bool,
     /// Whether the file has fields of the recipe layer.
     layered: bool,
-    marker: std::marker::PhantomData<&'a ()>,
+    /// Whether there are commands that nobody looked at, because they stand where none can.
+    unread: bool,
+    /// The text of the file, if it is JSON.
+    raw: Option<&'a str>,
+    /// What placeholders say about defaults.
+    notes: Notes<'a>,
 }
 
 /// A type, and the words it was written with.
@@ -194,7 +217,7 @@ impl<'r, 'a> Lower<'r, 'a> {
             schema,
             report,
             terms: 0,
-            used: FxHashSet::default(),
+            used: FxHashMap::default(),
             used_defaults: FxHashSet::default(),
             said: FxHashSet::default(),
             kinds: IndexMap::default(),
@@ -202,17 +225,22 @@ impl<'r, 'a> Lower<'r, 'a> {
             repeats: false,
             foreign: false,
             layered: false,
-            marker: std::marker::PhantomData,
+            unread: false,
+            raw: None,
+            notes: Notes::default(),
         }
     }
 
-    fn flow(&mut self, root: Node<'a>) -> Option<Flow> {
+    fn flow(&mut self, root: Node<'a>, env: &Env<'a>) -> Option<Flow> {
         self.layered = node::has_recipe_fields(root);
         let errors = self.errors();
-        let env = Env::default();
-        let stage = self.node(root, &env, &Place::root());
+        let stage = self.node(root, env, &Place::root());
         let output = root.get("output").map(|output| self.output(root, output));
         self.unused(root);
+        self.hidden_zeros();
+        if self.errors() == 0 {
+            self.unused_defaults();
+        }
         if self.foreign || self.errors() > errors {
             return None;
         }
@@ -227,15 +255,26 @@ impl<'r, 'a> Lower<'r, 'a> {
             true => reserved_names(),
             false => Vec::new(),
         };
-        let reads = self.wanted.iter().map(|(name, span)| Expr {
-            span: *span,
+        let read = |name: &String, span: Span, missing: Missing| Expr {
+            span,
             kind: ExprKind::Var {
                 name: name.clone(),
-                missing: Missing::Fail,
+                missing,
             },
-        });
+        };
+        let wanted = self.wanted.iter();
+        let reads = wanted.map(|(name, span)| read(name, *span, Missing::Fail));
+        let others = self.used.iter();
+        let mut others: Vec<(&String, &Span)> = others
+            .filter(|(name, _)| !self.wanted.contains_key(*name))
+            .collect();
+        others.sort_unstable();
+        let asks = others.into_iter();
+        let asks = asks.map(|(name, span)| read(name, *span, Missing::Null));
         Some(Flow {
             reads: reads.collect(),
+            asks: asks.collect(),
+            around: Around::default(),
             declared: self.declared(),
             reserved,
             root: stage,
@@ -244,8 +283,11 @@ impl<'r, 'a> Lower<'r, 'a> {
         })
     }
 
+    /// How much is wrong with the file so far.
     fn errors(&self) -> usize {
-        let errors = |finding: &&Diagnostic| finding.severity == codes::Severity::Error;
+        let errors = |finding: &&Diagnostic| {
+            finding.severity == codes::Severity::Error && finding.span.source == self.source
+        };
         self.report.findings.iter().filter(errors).count()
     }
 
@@ -263,7 +305,7 @@ impl<'r, 'a> Lower<'r, 'a> {
         all.extend(declared);
         let mut plain: Vec<&String> = self
             .used
-            .iter()
+            .keys()
             .filter(|name| !self.kinds.contains_key(*name))
             .collect();
         plain.sort_unstable();
@@ -286,9 +328,9 @@ impl<'r, 'a> Lower<'r, 'a> {
         }
     }
 
-    fn use_name(&mut self, name: &str) {
-        if !self.used.contains(name) {
-            self.used.insert(name.to_string());
+    fn use_name(&mut self, name: &str, span: Span) {
+        if !self.used.contains_key(name) {
+            self.used.insert(name.to_string(), span);
         }
     }
 
@@ -396,7 +438,7 @@ impl<'r, 'a> Lower<'r, 'a> {
         let env = self.root_env(root);
         if holes::is_name(word) {
             let known = env.arg(word).is_some() || env.has_default(word);
-            if !known && !self.used.contains(word) {
+            if !known && !self.used.contains_key(word) {
                 let message = format!("`{word}` is neither `stdout` nor a value of this template");
                 let mut known = env.known_names();
                 known.push("stdout");
@@ -416,7 +458,7 @@ impl<'r, 'a> Lower<'r, 'a> {
                 self.add(finding);
                 return None;
             }
-            self.use_name(word);
+            self.use_name(word, text.inner());
             return Some(env.value(word, text.inner(), self, &mut Vec::new()));
         }
         let has_hole = holes::pieces(word)

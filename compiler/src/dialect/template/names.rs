@@ -75,6 +75,12 @@ pub struct Env<'a> {
     pub args: Option<Rc<Vec<Arg<'a>>>>,
     /// How many `repeat` stand around this place.
     pub repeats: u32,
+    /// Whether something ends what runs here when it takes too long.
+    pub timed: bool,
+    /// Whether what fails here need not end the run: it is in a branch, or is tried again.
+    pub apart: bool,
+    /// Whether a condition decides if what stands here runs.
+    pub guarded: bool,
 }
 
 /// The variables of the innermost of so many repeats.
@@ -105,7 +111,7 @@ impl<'a> Env<'a> {
                 let span = text.span(range.clone());
                 let term = self.value(inner, span, lower, &mut Vec::new());
                 default.taken = Some(Rc::new(term));
-                lower.use_name(inner);
+                lower.use_name(inner, span);
             }
             all.insert(name, default);
         }
@@ -314,7 +320,7 @@ impl<'a> Env<'a> {
         match hole {
             Hole::Name { name, default, .. } => {
                 let span = at(0..name.len());
-                lower.use_name(name);
+                lower.use_name(name, span);
                 let value = self.value(name, span, lower, path);
                 match default {
                     Some(text) => value.or(Term::text(span, *text)),
@@ -323,7 +329,7 @@ impl<'a> Env<'a> {
             }
             Hole::OrText { name, text } => {
                 let span = at(0..name.len());
-                lower.use_name(name);
+                lower.use_name(name, span);
                 let of = self.value(name, span, lower, path);
                 Term::new(
                     span,
@@ -342,7 +348,7 @@ impl<'a> Env<'a> {
                 no,
             } => {
                 let span = at(name_at.clone());
-                lower.use_name(name);
+                lower.use_name(name, span);
                 let nothing = Term::new(span, TermKind::Literal(Literal::Null));
                 let test = self.value(name, span, lower, path).or(nothing);
                 let (yes, no) = if *negated { (no, yes) } else { (yes, no) };
@@ -358,12 +364,12 @@ impl<'a> Env<'a> {
             }
             Hole::Item { name, at: position } => {
                 let span = at(0..name.len());
-                lower.use_name(name);
+                lower.use_name(name, span);
                 let of = self.value(name, span, lower, path);
                 let position = match position {
                     At::Number(digits) => Term::text(span, *digits),
                     At::Name(name, range) => {
-                        lower.use_name(name);
+                        lower.use_name(name, at(range.clone()));
                         self.value(name, at(range.clone()), lower, path)
                     }
                 };
@@ -399,7 +405,7 @@ impl<'a> Env<'a> {
         match sum {
             Sum::Number(int) => Term::new(at(0..0), TermKind::Literal(Literal::Int(*int))),
             Sum::Name(name, range) => {
-                lower.use_name(name);
+                lower.use_name(name, at(range.clone()));
                 let value = self.value(name, at(range.clone()), lower, path);
                 self.or_difference(name, range.start, value, at, lower, path)
             }

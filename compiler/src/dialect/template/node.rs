@@ -51,6 +51,18 @@ pub fn has_recipe_fields(root: Node<'_>) -> bool {
     .any(|name| root.get(name).is_some())
 }
 
+/// A key that was meant to be `template`.
+pub fn misspelt_template<'a>(node: Node<'a>) -> Option<&'a Entry<'a>> {
+    let slip = |entry: &&Entry<'_>| {
+        let name = entry.name().filter(|name| !is_known(name));
+        name.is_some_and(|name| nearest(name, FIELDS) == Some("template"))
+    };
+    match node.get("template") {
+        Some(_) => None,
+        None => node.map()?.iter().find(slip),
+    }
+}
+
 /// Where a node stands.
 #[derive(Clone, Debug)]
 pub struct Place {
@@ -94,7 +106,7 @@ impl Place {
     }
 }
 
-fn key_span(entry: &Entry<'_>) -> Span {
+pub fn key_span(entry: &Entry<'_>) -> Span {
     entry.key.text().map_or(entry.key.span, |text| text.inner())
 }
 
@@ -120,6 +132,7 @@ impl<'a> Lower<'_, 'a> {
                 ))
             }
             Kind::List(_) if place.how == How::Item => {
+                self.unread = true;
                 self.add(nested_list(node));
                 None
             }
@@ -172,6 +185,7 @@ impl<'a> Lower<'_, 'a> {
         let Some(flag) = flag.filter(|_| !texts.iter().any(|text| text.is_empty())) else {
             return false;
         };
+        self.unread = true;
         let line: Vec<String> = texts.iter().map(|text| super::words::word(text)).collect();
         let span = items.get(flag + 1).map_or(node.span, |item| item.span);
         let message = "a list is a sequence of commands, and this is no command but a word of one";
@@ -229,12 +243,12 @@ impl<'a> Lower<'_, 'a> {
         let scope = self.failure(node);
         let label = self.label(node, repeat.is_some());
         let parallel = self.parallel(node);
-        let inner = match repeat.is_some() {
-            true => Env {
-                repeats: outer.repeats + 1,
-                ..outer.clone()
-            },
-            false => outer,
+        let inner = Env {
+            repeats: outer.repeats + u32::from(repeat.is_some()),
+            timed: outer.timed || self.ends(node),
+            guarded: outer.guarded || guard.is_some(),
+            apart: outer.apart || parallel || node.get("retry").is_some(),
+            ..outer
         };
         let work = self.work(node, &inner, place, parallel, repeat.is_some());
         let pause = node
@@ -251,7 +265,11 @@ impl<'a> Lower<'_, 'a> {
                 path: place.inner("recover"),
                 how: How::Recover,
             };
-            let stage = self.node(recover, &inner, &place);
+            let between = Env {
+                apart: true,
+                ..inner.clone()
+            };
+            let stage = self.node(recover, &between, &place);
             let explicit = recover.get("failure").is_some();
             stage.map(|mut stage| {
                 if !explicit {
@@ -288,6 +306,7 @@ impl<'a> Lower<'_, 'a> {
             repeat.is_some(),
             parallel,
         );
+        self.habits(node, entries, &body, env, repeat.as_ref(), parallel);
         let guard = guard.transpose_or_none()?;
         let Some(count) = repeat else {
             return Some(Stage { guard, ..body });
@@ -323,7 +342,9 @@ impl<'a> Lower<'_, 'a> {
     ) -> Option<Work> {
         let Some(template) = node.get("template") else {
             let legacy = node.get("pipe").is_some() || node.get("command").is_some();
-            if !node.partial && !legacy {
+            let elsewhere = legacy || misspelt_template(node).is_some();
+            self.unread |= elsewhere;
+            if !node.partial && !elsewhere {
                 let message = "the node has no `template`, so it has no command";
                 let entries = node.map().unwrap_or_default();
                 let span = entries.first().map_or(node.span, |entry| key_span(entry));

@@ -134,6 +134,55 @@ pub fn look<'a>(lower: &mut Lower<'_, 'a>, text: Text<'a>, words: &[Word]) {
     }
 }
 
+/// Programs that wait for another machine, what they are asked to do if not everything waits, and
+/// the words that say how long.
+const NETWORK: [(&str, &[&str], &[&str]); 8] = [
+    ("curl", &[], &["-m", "--max-time"]),
+    ("wget", &[], &["-T", "--timeout"]),
+    ("ssh", &[], &[]),
+    ("scp", &[], &[]),
+    ("sftp", &[], &[]),
+    ("git", &["fetch", "pull", "push", "clone"], &[]),
+    ("npm", &["install", "ci", "publish"], &[]),
+    ("pip", &["install", "download"], &[]),
+];
+
+/// A command that waits for another machine, and that nothing ends.
+pub fn network<'a>(lower: &mut Lower<'_, 'a>, text: Text<'a>, words: &[Word]) {
+    let at = program(words);
+    let bounded = |word: &Word| base(&word.text) == "timeout";
+    if words.iter().take(at).any(bounded) {
+        return;
+    }
+    let Some(word) = words.get(at) else { return };
+    let name = base(&word.text);
+    let Some((_, tasks, limits)) = NETWORK.iter().find(|(known, ..)| *known == name) else {
+        return;
+    };
+    let rest = words.get(at + 1..).unwrap_or_default();
+    let limited = rest.iter().any(|word| {
+        let flag = word.text.split('=').next().unwrap_or_default();
+        limits.contains(&flag)
+    });
+    let mut plain = rest.iter().filter(|word| !word.text.starts_with('-'));
+    let waits = tasks.is_empty()
+        || plain
+            .next()
+            .is_some_and(|word| tasks.contains(&&*word.text));
+    if limited || !waits {
+        return;
+    }
+    let message = format!("`{name}` waits for another machine, and nothing ends it");
+    lower.add(
+        Diagnostic::new(
+            &codes::UNBOUNDED_NETWORK,
+            text.span(word.range.clone()),
+            message,
+        )
+        .help("give the node a `timeout` in milliseconds"),
+    );
+}
+
 /// Files that are removed or overwritten by a path that a value decides, or by a wide one.
 fn paths<'a>(lower: &mut Lower<'_, 'a>, text: Text<'a>, words: &[Word], at: usize, name: &str) {
     if !matches!(name, "rm" | "mv" | "cp" | "rsync") {
