@@ -12,7 +12,7 @@ use rrc_compiler::shell::{Broken, broken};
 use rrc_vm::generate::Random;
 use std::process::Command;
 
-const LEAVES: [&str; 18] = [
+const LEAVES: [&str; 19] = [
     "echo a",
     "x=1",
     "f \"$x\" 'y'",
@@ -31,6 +31,7 @@ const LEAVES: [&str; 18] = [
     "echo if then fi done } esac",
     "diff <(a) <(b) 2>&1 | sort &",
     "! true || echo a\\ b # \"c",
+    "case $x in\\\n  a) ;; esac",
 ];
 
 fn program(random: &mut Random, depth: usize) -> String {

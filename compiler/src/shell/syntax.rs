@@ -30,6 +30,12 @@ pub fn broken(text: &str, holes: &[HoleAt]) -> Option<Broken> {
     if text.contains(['\r', '\0']) || holes.iter().any(pasted) {
         return None;
     }
+    let letter = |byte: &u8| !byte.is_ascii_whitespace();
+    let splits = |part: &[u8]| part[1..3] == *b"\\\n" && letter(&part[0]) && letter(&part[3]);
+    // A word on two lines may be any word.
+    if text.as_bytes().windows(4).any(splits) {
+        return None;
+    }
     let mut bytes = text.as_bytes().to_vec();
     for hole in holes {
         // Whatever the value is, it stands there as part of a word.
@@ -263,8 +269,9 @@ impl Reader<'_> {
             "case" => self.case(here)?,
             "{" => self.expect(&here, word, "}")?,
             "[[" => self.test()?,
-            "!" | "time" => {}
-            "coproc" => return Err(Stop::Unsure),
+            "!" => {}
+            // Of what follows these, bash itself takes more than its manual says.
+            "time" | "coproc" => return Err(Stop::Unsure),
             "function" => {
                 self.blanks();
                 self.word()?;
@@ -292,7 +299,11 @@ impl Reader<'_> {
         ];
         let rest = &self.bytes[self.pos..];
         let ends = |byte: &u8| b" \t\n;&|<>()".contains(byte);
-        let length = rest.iter().position(ends).unwrap_or(rest.len());
+        let mut length = rest.iter().position(ends).unwrap_or(rest.len());
+        // A line that goes on ends no word, but the blanks it goes on with do.
+        if rest[..length].ends_with(b"\\") && rest.get(length) == Some(&b'\n') {
+            length -= 1;
+        }
         let word = WORDS
             .iter()
             .chain(&CLOSERS)
@@ -458,7 +469,10 @@ impl Reader<'_> {
                 b"!" if operands == 0 => {}
                 b";" | b"&" | b"|" | b"(" | b")" => return Err(Stop::Unsure),
                 word if word.iter().any(|byte| b";&".contains(byte)) => return Err(Stop::Unsure),
-                word if operands == 0 && b"<>()=".contains(&word[0]) => return Err(Stop::Unsure),
+                word if operands == 0 && b"<>=".contains(&word[0]) => return Err(Stop::Unsure),
+                word if operands < 2 && word.iter().any(|byte| b"()".contains(byte)) => {
+                    return Err(Stop::Unsure);
+                }
                 word => {
                     let binary = matches!(
                         word,
