@@ -47,13 +47,12 @@ struct Round {
 fn round(args: &CheckArgs, global: &Global, streams: &mut Streams<'_>) -> io::Result<Round> {
     let configs = Configs::new(global);
     let (mut files, mut seen) = files::files(args)?;
-    let shelf = Shelf::new(files.len());
+    let shelf = Shelf::default();
     let mut checking = Checking {
         args,
         global,
         configs: &configs,
         shelf: None,
-        share: (files.len() == 1).then_some(share),
         last: files.len() == 1 && !args.watch,
     };
     let mut fixes = Vec::new();
@@ -68,7 +67,7 @@ fn round(args: &CheckArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
         }
     }
     // Standard input stands in the place of a file for itself, and for no other.
-    let alike = files.len() == 1 || files.iter().all(|file| file.stdin.is_none());
+    let alike = files.len() > 1 && files.iter().all(|file| file.stdin.is_none());
     checking.shelf = alike.then_some(&shelf);
     let outcomes = every(&files, global, |file| one::checked(file, &checking));
     seen.extend(configs.files());
@@ -197,24 +196,6 @@ fn workers(count: usize) -> usize {
         0 | 1 => count,
         _ => std::thread::available_parallelism().map_or(1, |cores| cores.get().min(count)),
     }
-}
-
-fn share(count: usize, work: &(dyn Fn(usize) + Sync)) {
-    let next = AtomicUsize::new(0);
-    let take = || loop {
-        match next.fetch_add(1, Ordering::Relaxed) {
-            number if number < count => work(number),
-            _ => return,
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 1..workers(count) {
-            let builder = std::thread::Builder::new().stack_size(STACK);
-            // What no other thread can do, this one does.
-            let _ = builder.spawn_scoped(scope, take);
-        }
-        take();
-    });
 }
 
 fn next_of<'f>(files: &'f [Named], next: &AtomicUsize) -> Option<(usize, &'f Named)> {

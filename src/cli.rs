@@ -368,7 +368,6 @@ impl Global {
             timeout_ms: None,
             open: false,
             shelf: None,
-            share: None,
         }
     }
 

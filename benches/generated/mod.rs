@@ -84,7 +84,8 @@ pub fn checked(text: &str, sources: &mut Sources) -> Checked {
 pub fn plan(text: &str) -> Plan {
     let mut sources = Sources::default();
     let checked = checked(text, &mut sources);
-    emit::emit(&checked.program, &emit::origins(&sources, |_| [0; 32]))
+    let plan = emit::emit(&checked.program, &emit::origins(&sources, |_| [0; 32]));
+    plan.unwrap()
 }
 
 /// What the work costs, in seconds of processor time: the least of several samples, each long

@@ -114,10 +114,10 @@ pub fn build(
     hash: impl Fn(&str) -> [u8; 32],
 ) -> Option<Plan> {
     let wrong = checked.report.has_errors() || checked.silenced.iter().any(suppress::stands);
-    if wrong || checked.program.units.is_empty() {
+    if wrong {
         return None;
     }
-    Some(emit::emit(&checked.program, &emit::origins(sources, hash)))
+    emit::emit(&checked.program, &emit::origins(sources, hash))
 }
 
 /// A plan that evaluates one condition; none if it cannot be read, which the report says.

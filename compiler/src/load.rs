@@ -38,12 +38,7 @@ pub struct Options<'a> {
     pub open: bool,
     /// Where files are kept for other programs, and taken from.
     pub shelf: Option<&'a Shelf>,
-    /// Does several things at once, if there is a shelf to put them on.
-    pub share: Option<Share>,
 }
-
-/// Does something for each number below the first, in any order, side by side.
-pub type Share = fn(usize, &(dyn Fn(usize) + Sync));
 
 /// A program, and what is worth knowing about how it was read.
 #[derive(Debug)]
@@ -71,7 +66,6 @@ pub fn load(
         report,
         units: Vec::new(),
         known: FxHashMap::default(),
-        ahead: FxHashMap::default(),
         ignores: Vec::new(),
     };
     let read = loader.file(main, None, &mut vec![main.to_string()]);
@@ -118,8 +112,6 @@ struct File {
 pub struct Shelf {
     numbers: AtomicU32,
     kept: Mutex<Kept>,
-    /// How many bytes of text are kept: what is made of a text takes many times its room.
-    most: usize,
 }
 
 #[derive(Debug, Default)]
@@ -128,17 +120,10 @@ struct Kept {
     bytes: usize,
 }
 
+/// How many bytes of text are kept: what is made of a text takes many times its room.
 const MOST_KEPT: usize = 4 << 20;
 
 impl Shelf {
-    /// A shelf for so many programs: for one alone nothing need be kept.
-    pub fn new(programs: usize) -> Shelf {
-        Shelf {
-            most: if programs > 1 { MOST_KEPT } else { 0 },
-            ..Shelf::default()
-        }
-    }
-
     fn number(&self) -> SourceId {
         SourceId(self.numbers.fetch_add(1, Ordering::Relaxed))
     }
@@ -152,7 +137,7 @@ impl Shelf {
     fn keep(&self, path: &str, alone: &Alone) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.bytes += alone.source.text.len();
-        if kept.bytes <= self.most {
+        if kept.bytes <= MOST_KEPT {
             let copies = kept.files.entry(path.to_string()).or_default();
             copies.push(Arc::new(alone.clone()));
         }
@@ -303,8 +288,6 @@ struct Loader<'a> {
     units: Vec<Read>,
     /// Files that were read, and the unit each became.
     known: FxHashMap<String, Option<usize>>,
-    /// Files that were read before their turn.
-    ahead: FxHashMap<String, Alone>,
     ignores: Vec<Ignore>,
 }
 
@@ -353,14 +336,11 @@ impl Loader<'_> {
         }
     }
 
-    fn alone(&mut self, path: &str, caller: Option<&'static Dialect>) -> Alone {
+    fn alone(&self, path: &str, caller: Option<&'static Dialect>) -> Alone {
         let terms = self.terms(path, caller);
         let Some(shelf) = self.options.shelf else {
             return Alone::of(self.found(path), terms, self.sources.next());
         };
-        if let Some(alone) = self.ahead.remove(path).filter(|alone| alone.suits(&terms)) {
-            return alone;
-        }
         // What a program reads twice it has twice.
         match shelf.find(path, &terms) {
             Some(kept) if !self.sources.has(kept.id) => Alone::clone(&kept),
@@ -370,38 +350,6 @@ impl Loader<'_> {
                 alone
             }
         }
-    }
-
-    /// Reads these recipes side by side, if there are several.
-    fn read_ahead(&mut self, names: &[String], from: &str, dialect: &'static Dialect) {
-        let (Some(shelf), Some(share)) = (self.options.shelf, self.options.share) else {
-            return;
-        };
-        let mut files: Vec<(String, Terms, _)> = Vec::new();
-        for path in names
-            .iter()
-            .filter_map(|name| self.world.find_recipe(name, from))
-        {
-            if !self.known.contains_key(&path) && !files.iter().any(|(known, ..)| *known == path) {
-                let terms = self.terms(&path, Some(dialect));
-                let found = Mutex::new(Some(self.found(&path)));
-                files.push((path, terms, found));
-            }
-        }
-        if files.len() < 2 {
-            return;
-        }
-        let ahead: Mutex<FxHashMap<String, Alone>> = Mutex::default();
-        share(files.len(), &|number| {
-            let (path, terms, found) = &files[number];
-            let found = found.lock().unwrap_or_else(PoisonError::into_inner).take();
-            if let Some(found) = found {
-                let alone = Alone::of(found, *terms, shelf.number());
-                let mut ahead = ahead.lock().unwrap_or_else(PoisonError::into_inner);
-                ahead.insert(path.clone(), alone);
-            }
-        });
-        self.ahead = ahead.into_inner().unwrap_or_else(PoisonError::into_inner);
     }
 
     fn extend(
@@ -456,13 +404,6 @@ impl Loader<'_> {
                 0 if !self.options.open => settled(&self.units[0].unit, &steps),
                 _ => FxHashMap::default(),
             };
-            let mut names = Vec::new();
-            for step in &steps {
-                visit::calls(step, &mut |call| {
-                    names.extend(self.name(&call.recipe, &settled).map(|(name, _)| name));
-                });
-            }
-            self.read_ahead(&names, &path, dialect);
             for step in &mut steps {
                 visit::calls_mut(step, &mut |call| {
                     // A name that is known only at run time is found at run time.

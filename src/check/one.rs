@@ -8,7 +8,7 @@ use crate::disk::{self, Disk};
 use rrc_compiler::codes::{self, Severity};
 use rrc_compiler::diagnostic::{Applicability, Diagnostic};
 use rrc_compiler::dialect::choose::{Choice, Reason};
-use rrc_compiler::load::{Share, Shelf};
+use rrc_compiler::load::Shelf;
 use rrc_compiler::source::{SourceId, Sources};
 use rrc_compiler::{Checked, fix};
 use std::io;
@@ -25,8 +25,6 @@ pub struct Checking<'a> {
     pub configs: &'a Configs<'a>,
     /// What files share that call each other.
     pub shelf: Option<&'a Shelf>,
-    /// How to do several things at once, where the processors are idle otherwise.
-    pub share: Option<Share>,
     /// Nothing comes after this file.
     pub last: bool,
 }
@@ -98,7 +96,6 @@ pub fn checked(file: &Named, checking: &Checking<'_>) -> Option<Result<Outcome, 
     let mut options = global.options();
     options.timeout_ms = config.run.default_timeout_ms;
     options.shelf = checking.shelf;
-    options.share = checking.share;
     let mut checked = rrc_compiler::check(&disk, &file.name, options, &mut sources);
     if args.shellcheck {
         let found = match shellcheck::findings(&checked.program, &sources) {

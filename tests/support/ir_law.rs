@@ -71,7 +71,7 @@ fn plan(program: &Program) -> Result<Verified, String> {
         name: "a.yaml".to_string(),
         hash: [0; 32],
     };
-    let plan = emit(program, &[origin]);
+    let plan = emit(program, &[origin]).ok_or("nothing is emitted")?;
     if decode(&encode(&plan)).as_ref() != Ok(&plan) {
         return Err("decoded is not encoded".to_string());
     }

@@ -49,6 +49,9 @@ pub fn foreign(
     report: &mut Report,
 ) {
     const MANY: usize = 3;
+    if foreign.is_empty() {
+        return;
+    }
     let place = |field: &str| fields.key_span(field).unwrap_or_else(|| fields.head());
     let this = article(kind);
     if foreign.len() < MANY {

@@ -37,12 +37,11 @@ impl Arguments {
 
     /// The argument is on the stack as data.
     pub fn open(&mut self, w: &mut Writer, param: &str) -> u8 {
-        let number = self
-            .kind
-            .params()
-            .iter()
-            .position(|name| *name == param)
-            .expect("arguments are named as their kind of call names them");
+        let mut params = self.kind.params().iter();
+        let number = params.position(|name| *name == param);
+        debug_assert!(number.is_some(), "`{param}` is no argument of the call");
+        // No call has so many, so the plan would not be accepted.
+        let number = number.unwrap_or(u16::BITS as usize - 1);
         let local = w.local();
         w.push(Instr::Store { local });
         self.open.push((number, local));

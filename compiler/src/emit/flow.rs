@@ -582,8 +582,18 @@ impl Emitter<'_> {
     fn work(&mut self, w: &mut Writer, stage: &Stage, number: u32, pipe: u8, out: Out) {
         match &stage.work {
             Work::Run { words, limit } => {
-                let deadline = stage.deadline.as_ref();
-                self.command(w, words, *limit, deadline, number, pipe, out.plain);
+                let mut call = self.command(w, words, pipe, out.plain);
+                if let Some(deadline) = &stage.deadline {
+                    self.number(w, "timeout", ValueKind::Duration, deadline, out.plain);
+                    call.open(w, "timeout_ms");
+                }
+                let limit = i64::try_from(*limit).unwrap_or(i64::MAX);
+                call.fix("limit", Literal::Int(limit));
+                call.ask(w, &mut self.tables, number);
+                w.push(Instr::MapOr {
+                    to: w.to(out.plain),
+                });
+                w.push(Instr::Store { local: pipe });
             }
             Work::Inside(inner) => {
                 self.stage(w, inner, pipe, out.inside(inner.scope, out.plain));
@@ -616,18 +626,8 @@ impl Emitter<'_> {
         }
     }
 
-    /// Starts a command and waits for it. Stack: the open step, before and after.
-    #[allow(clippy::too_many_arguments, reason = "a command is all of these")]
-    fn command(
-        &mut self,
-        w: &mut Writer,
-        words: &[Term],
-        limit: u64,
-        deadline: Option<&Term>,
-        step: u32,
-        pipe: u8,
-        failed: Label,
-    ) {
+    /// What a command is given: its words, what it reads, and what the step around it says.
+    fn command(&mut self, w: &mut Writer, words: &[Term], pipe: u8, failed: Label) -> Arguments {
         let mut call = Arguments::new(HostKind::Exec);
         terms::argv(w, &mut self.tables, words, failed);
         call.open(w, "argv");
@@ -654,17 +654,7 @@ impl Emitter<'_> {
         if self.around.once {
             call.fix("once", Literal::Bool(true));
         }
-        if let Some(deadline) = deadline {
-            self.number(w, "timeout", ValueKind::Duration, deadline, failed);
-            call.open(w, "timeout_ms");
-        }
-        call.fix(
-            "limit",
-            Literal::Int(i64::try_from(limit).unwrap_or(i64::MAX)),
-        );
         call.fix("bytes", Literal::Bool(true));
-        call.ask(w, &mut self.tables, step);
-        w.push(Instr::MapOr { to: w.to(failed) });
-        w.push(Instr::Store { local: pipe });
+        call
     }
 }

@@ -58,11 +58,9 @@ pub struct Origin {
     pub hash: [u8; 32],
 }
 
-pub fn emit(program: &Program, origins: &[Origin]) -> Plan {
-    let root = program
-        .units
-        .first()
-        .expect("a program has the unit that was asked for");
+/// The plan of a program; none if there is nothing in it.
+pub fn emit(program: &Program, origins: &[Origin]) -> Option<Plan> {
+    let root = program.units.first()?;
     let mut emitter = Emitter::new(program);
     let entry = emitter.tables.text(&root.name);
     emitter
@@ -103,15 +101,15 @@ pub fn emit(program: &Program, origins: &[Origin]) -> Plan {
     for name in program.units.iter().flat_map(|unit| &unit.secrets) {
         emitter.tables.need(NeedKind::Secret, name, 0);
     }
-    emitter.plan(inputs, origins)
+    Some(emitter.plan(inputs, origins))
 }
 
 /// A plan that evaluates one expression over the variables it is given.
 pub fn emit_expression(root: Unit, expression: &Expr) -> Plan {
+    let name = root.name.clone();
     let program = Program { units: vec![root] };
-    let root = &program.units[0];
     let mut emitter = Emitter::new(&program);
-    let entry = emitter.tables.text(&root.name);
+    let entry = emitter.tables.text(&name);
     emitter
         .code
         .declare(entry, &[Kind::Map], &[Kind::Any, Kind::Map]);
@@ -123,7 +121,7 @@ pub fn emit_expression(root: Unit, expression: &Expr) -> Plan {
     emitter.plan(
         Vec::new(),
         &[Origin {
-            name: root.name.clone(),
+            name,
             hash: [0; 32],
         }],
     )
