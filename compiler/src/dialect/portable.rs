@@ -5,10 +5,14 @@
 use super::Dialect;
 use super::text::replace;
 use crate::codes;
-use crate::diagnostic::{Applicability, Diagnostic, Fix, Report};
+use crate::diagnostic::{Applicability, Diagnostic, Fix, Label, Report};
 use crate::doc::Text as Written;
 use crate::expr::{self, BareWords, ExprKind, Hole};
 use crate::shell::{Place, Position, Quote};
+use crate::source::Span;
+
+/// How many further places of a note are shown.
+const SHOWN: usize = 3;
 
 /// A runner that reads bare names fills no holes in conditions.
 fn reads_names(dialect: &Dialect) -> bool {
@@ -17,7 +21,7 @@ fn reads_names(dialect: &Dialect) -> bool {
 
 /// `'a' in '{{x}}'` compares with the text that is written, where holes are not filled.
 pub fn condition(dialect: &Dialect, written: Written<'_>, tree: &expr::Expr, report: &mut Report) {
-    if !reads_names(dialect) {
+    if !reads_names(dialect) || !written.text().contains("{{") {
         return;
     }
     tree.walk(&mut |expr| {
@@ -30,8 +34,8 @@ pub fn condition(dialect: &Dialect, written: Written<'_>, tree: &expr::Expr, rep
         }
         let name = path.to_string();
         let message = format!(
-            "{text} is the value of `{name}` here; the amplihack runner takes it for the text \
-             itself"
+            "{text} is the value of `{name}` here; the {} runner takes it for the text itself",
+            dialect.name,
         );
         let mut finding = Diagnostic::new(
             &codes::OTHER_RUNNER,
@@ -58,13 +62,13 @@ pub fn condition(dialect: &Dialect, written: Written<'_>, tree: &expr::Expr, rep
     });
 }
 
-/// `echo '{{x}}'`: single quotes keep the shell from reading what another runner puts there.
-pub fn script(
+/// The holes of a script in single quotes, where another runner's value is not read by the shell.
+pub fn quoted(
     dialect: &Dialect,
     written: Written<'_>,
     holes: &[Hole],
     positions: &[Position],
-    report: &mut Report,
+    found: &mut Vec<Span>,
 ) {
     if !reads_names(dialect) {
         return;
@@ -72,22 +76,34 @@ pub fn script(
     let quoted = |position: &Position| {
         position.quote == Quote::Single && position.place != Place::HeredocBody
     };
-    let mut all = holes.iter().zip(positions).filter(|(_, at)| quoted(at));
-    let Some((hole, _)) = all.next() else { return };
-    let more = match all.count() {
-        0 => String::new(),
-        1 => ", and of one more".to_string(),
-        count => format!(", and of {count} more"),
+    let all = holes.iter().zip(positions).filter(|(_, at)| quoted(at));
+    found.extend(all.map(|(hole, _)| written.span(hole.range.clone())));
+}
+
+/// `echo '{{x}}'`: who writes one writes many, so the first speaks for the whole file.
+pub fn say_quoted(dialect: &Dialect, found: &[Span], report: &mut Report) {
+    let Some((first, rest)) = found.split_first() else {
+        return;
     };
-    let name = &hole.path;
     let message = format!(
-        "in single quotes the amplihack runner puts the name of a variable here, not the value of \
-         `{name}`{more}"
+        "in single quotes the {} runner puts the name of a variable here, not its value",
+        dialect.name
     );
-    let finding = Diagnostic::new(
-        &codes::OTHER_RUNNER,
-        written.span(hole.range.clone()),
-        message,
-    );
-    report.add(finding.help("take the hole out of the quotes: both put the value there"));
+    let mut finding = Diagnostic::new(&codes::OTHER_RUNNER, *first, message);
+    finding.labels = rest
+        .iter()
+        .take(SHOWN)
+        .map(|span| Label {
+            span: *span,
+            message: "and here".to_string(),
+        })
+        .collect();
+    let more = match rest.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        1 => " (so stands one more hole of this file)".to_string(),
+        count => format!(" (so stand {count} more holes of this file)"),
+    };
+    report.add(finding.help(format!(
+        "take the hole out of the quotes: both put the value there{more}"
+    )));
 }

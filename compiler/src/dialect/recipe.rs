@@ -4,7 +4,7 @@ use super::Dialect;
 use super::fields::{RECIPE, STAGE};
 use super::literal::literal;
 use super::text::Lower;
-use super::{order, raw, strange};
+use super::{order, portable, raw, strange};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Fix, Report, nearest};
 use crate::doc::fields::{Fields, name_span, text_of};
@@ -52,6 +52,7 @@ pub fn lower(
         facts: Vec::new(),
         given: Vec::new(),
         pasted: Vec::new(),
+        quoted: Vec::new(),
         graph: false,
         secrets: Vec::new(),
         free: FxHashSet::default(),
@@ -72,6 +73,7 @@ pub fn lower(
     lower.unique_ids(&steps);
     order::check(node, lower.report);
     raw::check(&lower.pasted, &steps, lower.report);
+    portable::say_quoted(dialect, &lower.quoted, lower.report);
     let pace = lower.pace(&fields);
     let extends = fields.text("extends", lower.report);
     let parent = extends.map(|name| Parent {
@@ -133,6 +135,7 @@ pub fn lower_expression(
         facts: Vec::new(),
         given: Vec::new(),
         pasted: Vec::new(),
+        quoted: Vec::new(),
         graph: false,
         secrets: Vec::new(),
         free: FxHashSet::default(),

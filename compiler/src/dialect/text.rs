@@ -35,6 +35,8 @@ pub struct Lower<'r> {
     pub given: Vec<&'static str>,
     /// Holes whose values the author wants pasted into shell text: the variable, and the hole.
     pub pasted: Vec<(String, Span)>,
+    /// Holes of scripts that stand in single quotes, where another runner fills them otherwise.
+    pub quoted: Vec<Span>,
     /// The lists of the recipe run as graphs.
     pub graph: bool,
     /// Variables whose values must not be shown.
@@ -306,7 +308,6 @@ impl Lower<'_> {
         folded.unwrap_or_else(|| Literal::Null.expr(written.whole()))
     }
 
-    /// Shell text: its holes become parameters of the script.
     /// What a program is called with can be seen by everybody on the machine.
     fn secret_in_argv(&mut self, written: Written<'_>, hole: &Hole, position: &shell::Position) {
         let SegmentKind::Name(name) = &hole.path.segments[0].kind else {
@@ -339,6 +340,7 @@ impl Lower<'_> {
             .add(Diagnostic::new(&codes::SECRET_IN_ARGV, span, message).help(help));
     }
 
+    /// Shell text: its holes become parameters of the script.
     pub fn script(&mut self, written: Written<'_>) -> Script {
         let scanned = expr::scan(written.text());
         for problem in scanned.problems {
@@ -407,12 +409,12 @@ impl Lower<'_> {
             let positions = &compiled.positions;
             printed::check(written, &plain, &holes, positions, &self.free, self.report);
         }
-        portable::script(
+        portable::quoted(
             self.dialect,
             written,
             &holes,
             &compiled.positions,
-            self.report,
+            &mut self.quoted,
         );
         for (hole, position) in holes.iter().zip(&compiled.positions) {
             self.secret_in_argv(written, hole, position);
@@ -614,7 +616,10 @@ impl<'h> Names<'h> {
         if let Some((_, name)) = self.taken.iter().find(|(other, _)| same(other)) {
             return name.clone();
         }
-        let mut base = String::from("RECIPE_VAR_");
+        const START: &str = "RECIPE_VAR_";
+        // Each bracket or dot becomes two bytes at most.
+        let mut base = String::with_capacity(START.len() + 2 * path.range.len());
+        base.push_str(START);
         for (number, segment) in path.segments.iter().enumerate() {
             if number > 0 {
                 base.push_str("__");

@@ -19,10 +19,13 @@ const DEEPEST: usize = 8;
 /// Of a map with more fields than this, no field is known.
 const MOST_FIELDS: usize = 512;
 
+/// Most are one kind, or one kind or null.
+type Kinds = SmallVec<[Kind; 2]>;
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct Type {
     /// None: anything. Empty: nothing has been found out yet.
-    kinds: Option<SmallVec<[Kind; 1]>>,
+    kinds: Option<Kinds>,
     /// It holds for what the file says, a default or a command that prints a constant; whoever
     /// runs it may give another value, and only the run shows what was printed.
     pub assumed: bool,
@@ -218,7 +221,7 @@ impl Type {
 
     pub fn widened(&self) -> Type {
         let kinds = self.kinds.as_ref().map(|kinds| {
-            let mut all: SmallVec<[Kind; 1]> = SmallVec::new();
+            let mut all = Kinds::new();
             for kind in kinds {
                 let kind = kind.widened();
                 if !all.contains(&kind) {
@@ -282,7 +285,7 @@ impl Type {
     }
 }
 
-fn add(own: &mut SmallVec<[Kind; 1]>, kind: &Kind, depth: usize) {
+fn add(own: &mut Kinds, kind: &Kind, depth: usize) {
     if own.contains(kind) {
         return;
     }

@@ -30,6 +30,16 @@ pub(super) struct Simple {
     begun: bool,
 }
 
+impl Simple {
+    /// Makes room for the next command, in the same memory.
+    fn clear(&mut self) {
+        self.words.clear();
+        self.heres.clear();
+        self.here_strings.clear();
+        self.begun = false;
+    }
+}
+
 /// What earlier commands of a pipeline write for later ones to read.
 #[derive(Default)]
 pub(super) struct Feed {
@@ -124,8 +134,8 @@ impl Scan<'_, '_, '_> {
     }
 
     fn finish(&mut self, simple: &mut Simple, feed: &mut Feed, pipe: bool) {
-        let simple = std::mem::take(simple);
-        self.judge(&simple, feed, pipe);
+        self.judge(simple, feed, pipe);
+        simple.clear();
     }
 
     /// `(` where a command may stand: a subshell, arithmetic, or the parentheses of a function.
@@ -157,7 +167,7 @@ impl Scan<'_, '_, '_> {
                     for hole in &name.holes {
                         self.note(*hole, around);
                     }
-                    *simple = Simple::default();
+                    simple.clear();
                 } else {
                     self.lose(Refusal::Lost);
                 }

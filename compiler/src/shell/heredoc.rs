@@ -46,7 +46,7 @@ impl Scan<'_, '_, '_> {
     /// After `<<` or `<<-`: reads the end mark. Returns the number of the heredoc.
     pub(super) fn heredoc_mark(&mut self) -> usize {
         let dash = self.peek() == Some(b'-');
-        let dash_at = self.row.get(self.pos).map_or(0, |unit| unit.at);
+        let dash_at = self.row.get(self.pos).map_or(0, |unit| unit.at());
         if dash {
             self.skip(1);
         }
@@ -97,7 +97,7 @@ impl Scan<'_, '_, '_> {
             dash_at,
             quoted,
             mark,
-            word: self.row.get(start).map_or(end, |unit| unit.at)..end,
+            word: self.row.get(start).map_or(end, |unit| unit.at())..end,
             carried: continued,
         });
         here
@@ -119,8 +119,8 @@ impl Scan<'_, '_, '_> {
     /// Where the current unit stands in the text.
     fn offset(&self) -> usize {
         match (self.row.get(self.pos), self.row.last()) {
-            (Some(unit), _) => unit.at,
-            (None, Some(last)) => last.at + 1,
+            (Some(unit), _) => unit.at(),
+            (None, Some(last)) => last.at() + 1,
             (None, None) => 0,
         }
     }
@@ -170,7 +170,7 @@ impl Scan<'_, '_, '_> {
             self.pos = rest;
         }
         let after = self.pos;
-        let stop_at = self.row.get(stop).map(|unit| unit.at);
+        let stop_at = self.row.get(stop).map(|unit| unit.at());
         let body = start_at..stop_at.unwrap_or_else(|| {
             self.pos = self.row.len();
             self.offset()
@@ -224,7 +224,7 @@ impl Scan<'_, '_, '_> {
         let holes: Vec<usize> = self.row[units]
             .iter()
             .filter(|unit| unit.byte == HOLE)
-            .map(|unit| unit.hole)
+            .map(|unit| self.found.hole_at(unit.at()))
             .collect();
         let mut around = Around::new(Place::HeredocBody).quote(Quote::QuotedHeredoc);
         if self.backticks > 0 {

@@ -125,15 +125,15 @@ pub fn is_nounset(text: &str) -> bool {
         if words.next() != Some("set") {
             return false;
         }
-        let words: Vec<&str> = words.collect();
-        let short = |word: &&str| {
+        let short = |word: &str| {
             word.strip_prefix('-')
                 .is_some_and(|flags| !flags.starts_with('-') && flags.contains('u'))
         };
-        words.iter().any(short)
-            || words
-                .windows(2)
-                .any(|pair| pair[0].ends_with('o') && pair[1] == "nounset")
+        let mut named = false;
+        words.any(|word| {
+            let asked = std::mem::replace(&mut named, word.ends_with('o'));
+            short(word) || asked && word == "nounset"
+        })
     })
 }
 

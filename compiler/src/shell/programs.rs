@@ -128,11 +128,11 @@ impl Scan<'_, '_, '_> {
     pub(super) fn judge(&mut self, simple: &Simple, feed: &mut Feed, pipe: bool) {
         let words = &simple.words;
         let index = program_index(words);
-        let program = words.get(index).and_then(base).unwrap_or("").to_owned();
+        let program = words.get(index).and_then(base).unwrap_or("");
         for word in words {
             for hole in &word.holes {
                 if let Some(Some(position)) = self.found.positions.get_mut(*hole) {
-                    position.command = (!program.is_empty()).then(|| program.clone());
+                    position.command = (!program.is_empty()).then(|| program.to_owned());
                     if position.place == Place::Command {
                         position.place = Place::Argument;
                     }
@@ -148,33 +148,36 @@ impl Scan<'_, '_, '_> {
                 }
             }
         }
-        self.judge_variables(&program, words, index);
-        self.judge_sources(&program, words, index);
+        self.judge_variables(program, words, index);
+        // Only holes are marked as what a program reads.
+        if words.iter().any(|word| !word.holes.is_empty()) {
+            self.judge_sources(program, words, index);
+        }
 
         let stdin =
-            reads_source(&program) && names_no_file(&program, &words[index.min(words.len())..]);
-        let sourced = matches!(program.as_str(), "source" | ".")
+            reads_source(program) && names_no_file(program, &words[index.min(words.len())..]);
+        let sourced = matches!(program, "source" | ".")
             && words
                 .iter()
                 .any(|word| word.literal() == Some("/dev/stdin"));
         if stdin || sourced {
             for here in simple.heres.iter().chain(&feed.heres) {
                 if let Some(here) = self.found.heres.get_mut(*here) {
-                    here.program = Some(program.clone());
+                    here.program = Some(program.to_owned());
                 }
             }
             for hole in simple.here_strings.iter().chain(&feed.holes) {
-                self.mark_program(*hole, &program);
+                self.mark_program(*hole, program);
             }
         }
-        let passes = matches!(program.as_str(), "cat" | "echo" | "printf" | "tee");
+        let passes = matches!(program, "cat" | "echo" | "printf" | "tee");
         if !pipe || !passes {
             *feed = Feed::default();
         }
         if pipe && passes {
             feed.heres.extend(&simple.heres);
             feed.holes.extend(&simple.here_strings);
-            if matches!(program.as_str(), "echo" | "printf") {
+            if matches!(program, "echo" | "printf") {
                 feed.holes
                     .extend(words.iter().flat_map(|word| word.holes.iter().copied()));
             }
@@ -412,7 +415,7 @@ impl Scan<'_, '_, '_> {
         {
             self.found.sources.push(Source {
                 program: program.to_owned(),
-                range: first.at..end.at + 1,
+                range: first.at()..end.at() + 1,
                 holes: word.holes.to_vec(),
                 last,
             });

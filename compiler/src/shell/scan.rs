@@ -21,10 +21,19 @@ const MAX_DEPTH: u32 = 60;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Unit {
     pub byte: u8,
-    /// Offset in the text.
-    pub at: usize,
-    /// Which hole, if `byte` is `HOLE`.
-    pub hole: usize,
+    /// Offset in the text; a file is far smaller than this counts.
+    at: u32,
+}
+
+impl Unit {
+    fn new(byte: u8, at: usize) -> Unit {
+        let at = u32::try_from(at).unwrap_or(u32::MAX);
+        Unit { byte, at }
+    }
+
+    pub fn at(self) -> usize {
+        self.at as usize
+    }
 }
 
 pub(super) fn units(text: &str, holes: &[HoleAt]) -> Vec<Unit> {
@@ -32,21 +41,13 @@ pub(super) fn units(text: &str, holes: &[HoleAt]) -> Vec<Unit> {
     let bytes = text.as_bytes();
     let mut at = 0;
     let plain = |row: &mut Vec<Unit>, range: Range<usize>| {
-        for at in range {
-            row.push(Unit {
-                byte: bytes[at],
-                at,
-                hole: 0,
-            });
-        }
+        let start = range.start;
+        let units = bytes[range].iter().enumerate();
+        row.extend(units.map(|(at, byte)| Unit::new(*byte, start + at)));
     };
-    for (hole, HoleAt { range, .. }) in holes.iter().enumerate() {
+    for HoleAt { range, .. } in holes {
         plain(&mut row, at..range.start);
-        row.push(Unit {
-            byte: HOLE,
-            at: range.start,
-            hole,
-        });
+        row.push(Unit::new(HOLE, range.start));
         at = range.end;
     }
     plain(&mut row, at..text.len());
@@ -85,6 +86,12 @@ pub(super) struct Found<'a> {
 }
 
 impl Found<'_> {
+    /// Which hole begins at this offset of the text.
+    pub fn hole_at(&self, at: usize) -> usize {
+        let before = |hole: &HoleAt| hole.range.start < at;
+        self.holes.partition_point(before)
+    }
+
     pub fn declare(&mut self, name: &str, more: Declared) {
         let known = self.declared.entry(name.to_owned()).or_default();
         known.associative |= more.associative;
@@ -255,7 +262,8 @@ impl<'u, 'f, 'a> Scan<'u, 'f, 'a> {
 
     /// Notes the hole at the current place and goes past it; returns which it was.
     pub fn hole(&mut self, around: Around) -> usize {
-        let hole = self.row.get(self.pos).map_or(0, |unit| unit.hole);
+        let at = self.row.get(self.pos).map_or(0, |unit| unit.at());
+        let hole = self.found.hole_at(at);
         self.note(hole, around);
         self.skip(1);
         hole

@@ -27,16 +27,20 @@ const MAX_DEPTH: u32 = 60;
 /// The first thing in the text that bash cannot read.
 pub fn broken(text: &str, holes: &[HoleAt]) -> Option<Broken> {
     let pasted = |hole: &HoleAt| hole.filter == super::Filter::Raw;
-    if text.contains(['\r', '\0']) || holes.iter().any(pasted) {
+    let text = text.as_bytes();
+    if memchr::memchr2(b'\r', b'\0', text).is_some() || holes.iter().any(pasted) {
         return None;
     }
-    let letter = |byte: &u8| !byte.is_ascii_whitespace();
-    let splits = |part: &[u8]| part[1..3] == *b"\\\n" && letter(&part[0]) && letter(&part[3]);
+    let letter = |at: Option<usize>| {
+        let byte = at.and_then(|at| text.get(at));
+        byte.is_some_and(|byte| !byte.is_ascii_whitespace())
+    };
     // A word on two lines may be any word.
-    if text.as_bytes().windows(4).any(splits) {
+    let splits = |at: usize| letter(at.checked_sub(1)) && letter(Some(at + 2));
+    if memchr::memmem::find_iter(text, b"\\\n").any(splits) {
         return None;
     }
-    let mut bytes = text.as_bytes().to_vec();
+    let mut bytes = text.to_vec();
     for hole in holes {
         // Whatever the value is, it stands there as part of a word.
         bytes.get_mut(hole.range.clone())?.fill(HOLE);
@@ -54,6 +58,21 @@ pub fn broken(text: &str, holes: &[HoleAt]) -> Option<Broken> {
         Err(Stop::Unsure) => None,
         Ok(()) => reader.open_ended,
     }
+}
+
+/// The bytes that end a word.
+static ENDS: [bool; 256] = among(b" \t\n;&|<>()");
+/// Those, and the ones that mean something in a word.
+static STOPS: [bool; 256] = among(b" \t\n;&|<>()\\'\"`$");
+
+const fn among(bytes: &[u8]) -> [bool; 256] {
+    let mut table = [false; 256];
+    let mut at = 0;
+    while at < bytes.len() {
+        table[bytes[at] as usize] = true;
+        at += 1;
+    }
+    table
 }
 
 /// No byte of UTF-8 text.
@@ -298,7 +317,9 @@ impl Reader<'_> {
             "function",
         ];
         let rest = &self.bytes[self.pos..];
-        let ends = |byte: &u8| b" \t\n;&|<>()".contains(byte);
+        // No such word is longer, with what ends it or splits it.
+        let rest = &rest[..rest.len().min(10)];
+        let ends = |byte: &u8| ENDS[usize::from(*byte)];
         let mut length = rest.iter().position(ends).unwrap_or(rest.len());
         // A line that goes on ends no word, but the blanks it goes on with do.
         if rest[..length].ends_with(b"\\") && rest.get(length) == Some(&b'\n') {

@@ -1,6 +1,6 @@
 //! Words: quotes, what `$` and backticks begin, redirections and heredocs.
 
-use super::{Broken, HOLE, Read, Reader, Stop, stop};
+use super::{Broken, HOLE, Read, Reader, STOPS, Stop, stop};
 use std::ops::Range;
 
 /// A heredoc whose body has not come yet.
@@ -130,7 +130,8 @@ impl Reader<'_> {
                     }
                     break;
                 }
-                _ => self.part()?,
+                _ if STOPS[usize::from(byte)] => self.part()?,
+                _ => self.pos += 1,
             }
         }
         Ok(self.pos > start)
@@ -143,7 +144,7 @@ impl Reader<'_> {
             b'\\' => self.pos = (at + 2).min(self.bytes.len()),
             b'\'' => {
                 let rest = &self.bytes[at + 1..];
-                match rest.iter().position(|byte| *byte == b'\'') {
+                match memchr::memchr(b'\'', rest) {
                     Some(length)
                         if !self.heredocs.is_empty() && rest[..length].contains(&b'\n') =>
                     {
