@@ -4,14 +4,22 @@
 //! conditions is passed over: what is said twice in a recipe is meant to be the same.
 
 use crate::ir::{Compare, Expr, ExprKind, Literal, Part};
+use rustc_hash::FxHasher;
+use std::hash::{Hash, Hasher};
+use std::mem::discriminant;
+
+/// An expression without its place: two with the same key ask the same. A hash, so two that do not
+/// could have the same by chance; all that is lost then is a warning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Key(u64);
 
 /// Conditions that hold at one point.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
-    /// Conditions as they print, and whether they are true.
-    atoms: Vec<(String, bool)>,
+    /// What is asked, and whether it is true.
+    atoms: Vec<(Key, bool)>,
     /// What is equal to which literal.
-    equal: Vec<(String, String)>,
+    equal: Vec<(Key, Key)>,
     /// Of each pair one side holds.
     either: Vec<(Known, Known)>,
 }
@@ -64,7 +72,7 @@ impl Known {
 
     /// Whether a condition must be true, or must be false.
     pub fn implies(&self, expr: &Expr, holds: bool) -> bool {
-        if self.has(&key(expr), holds) {
+        if self.has(key(expr), holds) {
             return true;
         }
         let direct = match &expr.kind {
@@ -87,7 +95,7 @@ impl Known {
                     Compare::NotIn => (Compare::In, !holds),
                     other => (*other, holds),
                 };
-                self.has(&comparison(op, left, right), holds)
+                self.has(comparison(op, left, right), holds)
                     || (op == Compare::Eq && !holds && self.differs(left, right))
             }
             ExprKind::Literal(Literal::Bool(value)) => *value == holds,
@@ -96,10 +104,10 @@ impl Known {
         direct || self.by_cases(expr, holds)
     }
 
-    fn has(&self, atom: &str, holds: bool) -> bool {
+    fn has(&self, atom: Key, holds: bool) -> bool {
         self.atoms
             .iter()
-            .any(|(known, value)| *value == holds && known == atom)
+            .any(|(known, value)| *value == holds && *known == atom)
     }
 
     /// `x` is one literal, so it is not another.
@@ -118,7 +126,7 @@ impl Known {
 }
 
 /// What a comparison with a literal looks at: `x` in `x == 'a'`.
-pub fn compared(expr: &Expr) -> Option<String> {
+pub fn compared(expr: &Expr) -> Option<Key> {
     match &expr.kind {
         ExprKind::Truth { of, .. } => compared(of),
         ExprKind::Compare {
@@ -146,94 +154,89 @@ fn is_no(literal: &Literal) -> bool {
     }
 }
 
-fn comparison(op: Compare, left: &Expr, right: &Expr) -> String {
-    let mut out = String::new();
-    print_pair(left, op.word(), right, &mut out);
-    out
+fn comparison(op: Compare, left: &Expr, right: &Expr) -> Key {
+    let mut hasher = FxHasher::default();
+    both(op.word(), left, right, &mut hasher);
+    Key(hasher.finish())
 }
 
-/// An expression without its place: two that print the same ask the same.
-fn key(expr: &Expr) -> String {
-    let mut out = String::new();
-    print(expr, &mut out);
-    out
+fn key(expr: &Expr) -> Key {
+    let mut hasher = FxHasher::default();
+    ask(expr, &mut hasher);
+    Key(hasher.finish())
 }
 
-fn print_pair(left: &Expr, word: &str, right: &Expr, out: &mut String) {
-    out.push('(');
-    print(left, out);
-    out.extend([" ", word, " "]);
-    print(right, out);
-    out.push(')');
+fn both(word: &str, left: &Expr, right: &Expr, into: &mut FxHasher) {
+    word.hash(into);
+    ask(left, into);
+    ask(right, into);
 }
 
-fn print_all(all: &[Expr], out: &mut String) {
-    for item in all {
-        print(item, out);
-        out.push(',');
+fn all(items: &[Expr], into: &mut FxHasher) {
+    items.len().hash(into);
+    items.iter().for_each(|item| ask(item, into));
+}
+
+fn ask(expr: &Expr, into: &mut FxHasher) {
+    // Whether something is true is asked in many ways.
+    if let ExprKind::Truth { of, .. } = &expr.kind {
+        return ask(of, into);
     }
-}
-
-fn print(expr: &Expr, out: &mut String) {
     match &expr.kind {
-        ExprKind::Literal(Literal::Text(text)) => out.extend(["'", text, "'"]),
-        // Booleans and the words for them are the same to those who write conditions.
-        ExprKind::Literal(Literal::Bool(value)) => {
-            out.push_str(if *value { "'true'" } else { "'false'" });
-        }
-        ExprKind::Literal(literal) => out.push_str(&format!("{literal:?}")),
-        ExprKind::Var { name, .. } => out.push_str(name),
+        ExprKind::Compare { .. } | ExprKind::And { .. } | ExprKind::Or { .. } => {}
+        other => discriminant(other).hash(into),
+    }
+    match &expr.kind {
+        ExprKind::Literal(literal) => literal_key(literal, into),
+        ExprKind::Var { name, .. } => name.hash(into),
         ExprKind::Field { of, name, .. } => {
-            print(of, out);
-            out.extend([".", name]);
+            ask(of, into);
+            name.hash(into);
         }
         ExprKind::Index { of, at, .. } => {
-            print(of, out);
-            out.push('[');
-            print(at, out);
-            out.push(']');
+            ask(of, into);
+            ask(at, into);
         }
-        ExprKind::List(items) => {
-            out.push('[');
-            print_all(items, out);
-            out.push(']');
-        }
+        ExprKind::List(items) => all(items, into),
         ExprKind::Map(fields) => {
+            fields.len().hash(into);
             for (name, value) in fields {
-                out.extend([name, ":"]);
-                print(value, out);
+                name.hash(into);
+                ask(value, into);
             }
         }
         ExprKind::Times { of, by } => {
-            print(of, out);
-            out.push_str(&format!("*{by}"));
+            ask(of, into);
+            by.hash(into);
         }
         ExprKind::Compare {
             op, left, right, ..
-        } => print_pair(left, op.word(), right, out),
-        ExprKind::Not { of, .. } => {
-            out.push('!');
-            print(of, out);
-        }
-        ExprKind::And { left, right, .. } => print_pair(left, "and", right, out),
-        ExprKind::Or { left, right, .. } => print_pair(left, "or", right, out),
-        ExprKind::Truth { of, .. } => print(of, out),
+        } => both(op.word(), left, right, into),
+        ExprKind::Not { of, .. } | ExprKind::Truth { of, .. } => ask(of, into),
+        ExprKind::And { left, right, .. } => both("and", left, right, into),
+        ExprKind::Or { left, right, .. } => both("or", left, right, into),
         ExprKind::Call { builtin, args } => {
-            out.push_str(&format!("{builtin:?}("));
-            print_all(args, out);
-            out.push(')');
+            discriminant(builtin).hash(into);
+            all(args, into);
         }
         ExprKind::Text(text) => {
+            text.parts.len().hash(into);
             for part in &text.parts {
                 match part {
-                    Part::Literal(text) => out.push_str(text),
-                    Part::Value { expr, .. } => {
-                        out.push('{');
-                        print(expr, out);
-                        out.push('}');
-                    }
+                    Part::Literal(text) => text.hash(into),
+                    Part::Value { expr, .. } => ask(expr, into),
                 }
             }
         }
+    }
+}
+
+fn literal_key(literal: &Literal, into: &mut FxHasher) {
+    match literal {
+        Literal::Text(text) => text.hash(into),
+        // Booleans and the words for them are the same to those who write conditions.
+        Literal::Bool(value) => if *value { "true" } else { "false" }.hash(into),
+        Literal::Int(value) => (0, value).hash(into),
+        other => format!("{other:?}").hash(into),
     }
 }

@@ -148,6 +148,9 @@ impl<'e, 'a> Question<'e, 'a> {
             return None;
         }
         let setters = self.setters(name);
+        if setters.is_empty() || setters.iter().any(|(event, _)| event.under.is_empty()) {
+            return None;
+        }
         let known = self.closure();
         let mut open: Vec<(Vec<Under<'a>>, Span)> = Vec::new();
         for (event, span) in setters {
@@ -259,6 +262,9 @@ fn evaluated<'a>(expr: &'a Expr, holds: bool, names: &mut Vec<&'a str>) {
 /// Whether steps with different conditions cover all cases between them: one and its opposite, or
 /// a choice between values of the same variable, which is taken to be complete.
 fn one_of_them_runs(open: &[(Vec<Under<'_>>, Span)], known: &Known) -> bool {
+    if open.len() < 2 {
+        return false;
+    }
     let single: Vec<(&Expr, bool)> = open
         .iter()
         .filter_map(|(rest, _)| match rest.as_slice() {
