@@ -101,7 +101,7 @@ impl Uses {
     fn of(program: &Program, step: &Step) -> Uses {
         let set = set_by(program, step);
         let mut uses = Uses {
-            sets: set.names.iter().map(|name| spelt(name)).collect(),
+            sets: set.names.iter().map(|name| spelt(name).into()).collect(),
             sets_all: set.others,
             ..Uses::default()
         };
@@ -131,7 +131,7 @@ impl Uses {
 
     fn one(&mut self, expr: &Expr) {
         if let ExprKind::Var { name, .. } = &expr.kind {
-            self.reads.insert(spelt(name));
+            self.reads.insert(spelt(name).into());
         }
     }
 

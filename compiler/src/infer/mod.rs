@@ -259,12 +259,14 @@ impl<'a> Work<'a> {
 
     fn steps(&mut self, unit: usize, steps: &'a [Step], locals: &mut Locals<'a>) {
         for step in steps {
-            self.step(unit, step, locals);
+            self.step(unit, step, locals, false);
         }
     }
 
-    /// What the step sets, and the type of its value.
-    fn step(&mut self, unit: usize, step: &'a Step, locals: &mut Locals<'a>) -> Type {
+    /// What the step sets, and the type of its value if that is asked for: it may take long to
+    /// find out.
+    fn step(&mut self, unit: usize, step: &'a Step, locals: &mut Locals<'a>, asked: bool) -> Type {
+        let asked = asked || step.bind.iter().any(|bind| bind.read == Read::Value);
         let value = match &step.node {
             Node::Seq(steps) | Node::Graph(Graph { steps, .. }) => {
                 self.steps(unit, steps, locals);
@@ -282,7 +284,7 @@ impl<'a> Work<'a> {
                 self.repeat(unit, body, locals);
                 Type::unknown()
             }
-            Node::Act(action) => self.action(unit, step, action, locals),
+            Node::Act(action) => self.action(unit, step, action, locals, asked),
         };
         for bind in &step.bind {
             let new = match bind.read {
@@ -299,7 +301,8 @@ impl<'a> Work<'a> {
     fn each(&mut self, unit: usize, each: &'a Each, locals: &mut Locals<'a>) {
         let over = self.scope(unit, locals).of(&each.over);
         locals.push((&each.item.name, element(&over)));
-        let value = self.step(unit, &each.body, locals);
+        let asked = each.collect.is_some() || each.last.is_some();
+        let value = self.step(unit, &each.body, locals, asked);
         locals.pop();
         if let Some(bind) = &each.collect {
             self.set(unit, &bind.name, &Type::list(value.clone().or_null()));
@@ -310,7 +313,7 @@ impl<'a> Work<'a> {
     }
 
     fn repeat(&mut self, unit: usize, body: &'a While, locals: &mut Locals<'a>) {
-        self.step(unit, &body.body, locals);
+        self.step(unit, &body.body, locals, false);
         for (bind, new) in &body.update {
             let new = self.scope(unit, locals).of(new);
             self.set(unit, &bind.name, &new);
@@ -326,27 +329,37 @@ impl<'a> Work<'a> {
         step: &'a Step,
         action: &'a Action,
         locals: &Locals<'a>,
+        asked: bool,
     ) -> Type {
         match action {
-            Action::Exec(exec) => {
+            Action::Exec(exec) if asked => {
                 let known = self.printed.entry(exec.script.span);
                 let printed = known.or_insert_with(|| output::printed(&exec.script));
                 // A script that fails on the way has printed something else, or nothing.
                 let fails = matches!(step.on_failure, OnFailure::Continue { .. });
                 of_output(step.store, (!fails).then_some(&*printed))
             }
-            Action::Agent(_) | Action::Flow(_) => of_output(step.store, None),
-            Action::Call(call) => self.call(unit, call, locals),
+            Action::Exec(_) | Action::Agent(_) | Action::Flow(_) => of_output(step.store, None),
+            Action::Call(call) => {
+                self.call(unit, call, locals);
+                match call.target {
+                    Some(target) if asked && !self.facts.units[target].open => {
+                        Type::of(Kind::Map(self.shape(target)))
+                    }
+                    _ => Type::unknown(),
+                }
+            }
             Action::Approve(_) | Action::Validate { .. } | Action::Sleep { .. } => Type::unknown(),
         }
     }
 
-    fn call(&mut self, unit: usize, call: &'a Call, locals: &Locals<'a>) -> Type {
+    /// What a recipe and one that it calls know of each other.
+    fn call(&mut self, unit: usize, call: &'a Call, locals: &Locals<'a>) {
         let Some(target) = call.target else {
             if call.spreads {
                 self.open(unit);
             }
-            return Type::unknown();
+            return;
         };
         for (name, value) in &call.context {
             let value = self.scope(unit, locals).of(value).widened();
@@ -363,11 +376,6 @@ impl<'a> Work<'a> {
                 self.copy(target, unit, &Vec::new());
             }
         }
-        if self.facts.units[target].open {
-            return Type::unknown();
-        }
-        let shape = self.shape(target);
-        Type::of(Kind::Map(shape))
     }
 
     /// What a unit gives back: in one round, what it was at first.

@@ -7,6 +7,7 @@ use crate::diagnostic::{Diagnostic, Fix, Report, nearest};
 use crate::ir::{Action, Exports, Mention, Node, Script, Step, Unit};
 use crate::shell::Mentioned;
 use rustc_hash::FxHashSet;
+use std::borrow::Cow;
 
 const PREFIX: &str = "RECIPE_VAR_";
 
@@ -86,7 +87,9 @@ pub fn misspelt(survey: &Survey<'_>, report: &mut Report) {
     let links = survey.links;
     for (number, (unit, flow)) in survey.units().enumerate() {
         let expands = |event: &Event<'_>| match event.what {
-            What::Mention { mention, .. } => mention.name.starts_with(PREFIX),
+            What::Mention { mention, .. } => {
+                mention.how != Mentioned::Word && mention.name.starts_with(PREFIX)
+            }
             _ => false,
         };
         if unit.exports != Exports::Everything || !flow.events.iter().any(expands) {
@@ -96,9 +99,7 @@ pub fn misspelt(survey: &Survey<'_>, report: &mut Report) {
         known.extend(&links.given[number]);
         known.extend(&links.sets[number]);
         known.extend(&unit.given);
-        known.sort_unstable();
-        known.dedup();
-        let spellings: FxHashSet<String> = known.iter().map(|name| spelt(name)).collect();
+        let spellings: FxHashSet<Cow<'_, str>> = known.iter().copied().map(spelt).collect();
         for event in &flow.events {
             let What::Mention { mention, script } = event.what else {
                 continue;
@@ -111,6 +112,8 @@ pub fn misspelt(survey: &Survey<'_>, report: &mut Report) {
             {
                 continue;
             }
+            // Of two that are as near, always the same one.
+            known.sort_unstable();
             let Some(near) = nearest(rest, known.iter().copied()) else {
                 continue;
             };

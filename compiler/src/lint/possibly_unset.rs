@@ -13,6 +13,7 @@ use crate::resolve::Links;
 use crate::shell::Mentioned;
 use crate::source::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::borrow::Cow;
 
 pub fn check(survey: &Survey<'_>, report: &mut Report) {
     // Where it has been said that a name means nothing at all.
@@ -51,7 +52,7 @@ pub fn check_scripts(survey: &Survey<'_>, report: &mut Report) {
         if unit.exports == Exports::Nothing {
             continue;
         }
-        let mut names: FxHashMap<String, Vec<&str>> = FxHashMap::default();
+        let mut names: FxHashMap<Cow<'_, str>, Vec<&str>> = FxHashMap::default();
         for event in &flow.events {
             if let What::Set { bind } = event.what {
                 let same = names.entry(spelt(&bind.name)).or_default();

@@ -111,7 +111,7 @@ impl<'a> Uses<'a> {
     pub fn reads(&self, number: usize, name: &str) -> bool {
         let spelt = spelt(name);
         self.any(number, |own| {
-            own.names.contains(name) || own.mentions.contains(&spelt)
+            own.names.contains(name) || own.mentions.contains(&*spelt)
         })
     }
 

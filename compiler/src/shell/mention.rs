@@ -4,6 +4,7 @@
 //! text in quotes may well be a program that reads it. Only names that variables of a recipe can
 //! have in an environment are looked at: `RECIPE_VAR_…`, and words in capitals.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// A name in the text of a script.
@@ -30,24 +31,19 @@ pub enum Mentioned {
 
 pub fn mentions(text: &str) -> Vec<MentionAt> {
     let bytes = text.as_bytes();
-    let part = |at: usize| bytes.get(at).is_some_and(|byte| PART[*byte as usize]);
+    let part = |byte: &u8| PART[usize::from(*byte)];
     let mut found = Vec::new();
     let (mut at, mut line) = (0, 0);
-    // Word by word: all such names begin with a capital.
-    while at < bytes.len() {
-        let start = at;
-        while part(at) {
-            at += 1;
-        }
-        if at == start {
-            at += 1;
-            continue;
-        }
-        if !bytes[start].is_ascii_uppercase() {
-            continue;
-        }
+    // All such names begin with a capital.
+    while let Some(next) = bytes[at..].iter().position(u8::is_ascii_uppercase) {
+        let start = at + next;
+        let length = bytes[start..].iter().position(|byte| !part(byte));
+        at = length.map_or(bytes.len(), |length| start + length);
+        let begins = start
+            .checked_sub(1)
+            .is_none_or(|before| !part(&bytes[before]));
         let name = &text[start..at];
-        if !is_exported(name) {
+        if !begins || !is_exported(name) {
             continue;
         }
         // No line that was looked at before is looked at again.
@@ -138,15 +134,15 @@ pub fn is_nounset(text: &str) -> bool {
 }
 
 /// A name as the environment of a script spells it: two variables may share one.
-pub fn spelt(name: &str) -> String {
+pub fn spelt(name: &str) -> Cow<'_, str> {
     let plain = |c: char| match c.is_ascii_alphanumeric() {
         true => c.to_ascii_lowercase(),
         false => '_',
     };
-    // Most names are nothing but such letters, and those are quick to write in another case.
-    match name.bytes().all(|byte| PART[byte as usize]) {
-        true => name.to_ascii_lowercase(),
-        false => name.chars().map(plain).collect(),
+    let is_plain = |byte: u8| PART[usize::from(byte)] && !byte.is_ascii_uppercase();
+    match name.bytes().all(is_plain) {
+        true => Cow::Borrowed(name),
+        false => Cow::Owned(name.chars().map(plain).collect()),
     }
 }
 

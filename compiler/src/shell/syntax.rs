@@ -197,9 +197,8 @@ impl Reader<'_> {
     }
 
     fn comment(&mut self) {
-        while self.peek().is_some_and(|byte| byte != b'\n') {
-            self.pos += 1;
-        }
+        let rest = &self.bytes[self.pos..];
+        self.pos += memchr::memchr(b'\n', rest).unwrap_or(rest.len());
     }
 
     fn enter(&mut self) -> Read {

@@ -27,7 +27,7 @@ impl Reader<'_> {
         }
         while self.pos < self.bytes.len() {
             let rest = &self.bytes[self.pos..];
-            let length = rest.iter().position(|byte| *byte == b'\n');
+            let length = memchr::memchr(b'\n', rest);
             let mut line = &rest[..length.unwrap_or(rest.len())];
             self.pos += length.map_or(rest.len(), |length| length + 1);
             while heredoc.dash && line.first() == Some(&b'\t') {
@@ -113,7 +113,9 @@ impl Reader<'_> {
     /// A word, if one begins here.
     pub(super) fn word(&mut self) -> Read<bool> {
         let start = self.pos;
-        while let Some(byte) = self.peek() {
+        loop {
+            self.plain(&STOPS);
+            let Some(byte) = self.peek() else { break };
             match byte {
                 b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b')' => break,
                 b'<' | b'>' if self.bytes.get(self.pos + 1) == Some(&b'(') => {
@@ -130,11 +132,17 @@ impl Reader<'_> {
                     }
                     break;
                 }
-                _ if STOPS[usize::from(byte)] => self.part()?,
-                _ => self.pos += 1,
+                _ => self.part()?,
             }
         }
         Ok(self.pos > start)
+    }
+
+    /// On to the next of these bytes.
+    fn plain(&mut self, stops: &[bool; 256]) {
+        let rest = &self.bytes[self.pos..];
+        let length = rest.iter().position(|byte| stops[usize::from(*byte)]);
+        self.pos += length.unwrap_or(rest.len());
     }
 
     /// A byte of a word, or what it begins.
@@ -166,6 +174,7 @@ impl Reader<'_> {
         let at = self.pos;
         self.pos += 1;
         loop {
+            self.plain(&STOPS);
             match self.peek() {
                 None => return never_closed(at..at + 1, "\""),
                 Some(b'"') => {
