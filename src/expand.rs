@@ -9,21 +9,28 @@ use crate::run::Loaded;
 use crate::{OK, Streams, USAGE, piped, plan, run, values};
 use rrc_vm::machine::{Call, Machine, Note, Poll, RecordId, Ticket};
 use rrc_vm::plan::{HostKind, Plan};
-use rrc_vm::text::{render, write_json};
+use rrc_vm::text::{quote_json, render, write_json};
 use rrc_vm::value::{Map, Value};
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 use std::collections::VecDeque;
 use std::io;
+use std::ops::Range;
 use std::rc::Rc;
 
 /// The steps that are open: what each stands in, which it is, and its turn.
 type Open = FxHashMap<RecordId, (Option<RecordId>, u32, i64)>;
 
-/// One command that would be started, and where it stands: each step it is in with its turn, the
-/// outermost first.
-struct Leaf {
-    place: Vec<(u32, i64)>,
-    argv: Value,
+/// Where a command stands: each step it is in with its turn, the outermost first.
+type Place = SmallVec<[(u32, i64); 4]>;
+
+/// Commands that would be started, in the order in which they would be.
+#[derive(Default)]
+struct Leaves {
+    /// A line for each.
+    lines: String,
+    /// Where each stands, and which part of the text its line is.
+    places: Vec<(Place, Range<usize>)>,
 }
 
 pub fn expand(args: &ExpandArgs, global: &Global, streams: &mut Streams<'_>) -> io::Result<u8> {
@@ -74,9 +81,6 @@ pub enum Shape {
     Shell,
 }
 
-/// How many bytes are gathered before they are written.
-const FULL: usize = 1 << 16;
-
 /// Prints everything that would be started, in the order of the file.
 pub fn show(
     loaded: &Loaded,
@@ -84,49 +88,26 @@ pub fn show(
     shape: Shape,
     streams: &mut Streams<'_>,
 ) -> io::Result<Result<(), piped::Refusal>> {
-    let mut leaves = match leaves(loaded, variables) {
+    let Leaves { lines, mut places } = match leaves(loaded, variables, shape) {
         Ok(leaves) => leaves,
         Err(refusal) => return Ok(Err(refusal)),
     };
-    leaves.sort_by(|a, b| a.place.cmp(&b.place));
-    let mut lines = String::with_capacity(FULL + FULL / 4);
-    for leaf in leaves {
-        match (shape, &leaf.argv) {
-            (Shape::Shell, Value::List(words)) => {
-                for (number, word) in words.iter().enumerate() {
-                    if number > 0 {
-                        lines.push(' ');
-                    }
-                    lines.push_str(&quote(&render(word)));
-                }
-            }
-            (Shape::Words, argv) => {
-                write_json(argv, usize::MAX, &mut lines);
-            }
-            (_, argv) => {
-                lines.push_str("{\"argv\":");
-                write_json(argv, usize::MAX, &mut lines);
-                lines.push_str(",\"path\":");
-                let path = path(&leaf.place, loaded.verified.plan());
-                write_json(&Value::text(path), usize::MAX, &mut lines);
-                lines.push('}');
-            }
-        }
-        lines.push('\n');
-        if lines.len() >= FULL {
-            streams.out.write_all(lines.as_bytes())?;
-            lines.clear();
-        }
+    // What runs side by side is asked for in another order than it is written.
+    if places.is_sorted_by(|(one, _), (next, _)| one <= next) {
+        streams.out.write_all(lines.as_bytes())?;
+        return Ok(Ok(()));
     }
-    streams.out.write_all(lines.as_bytes())?;
+    places.sort_by(|(one, _), (other, _)| one.cmp(other));
+    let sorted: String = places.into_iter().map(|(_, line)| &lines[line]).collect();
+    streams.out.write_all(sorted.as_bytes())?;
     Ok(Ok(()))
 }
 
 /// Everything that would be started, in the order in which it would be.
-fn leaves(loaded: &Loaded, variables: Map) -> Result<Vec<Leaf>, piped::Refusal> {
+fn leaves(loaded: &Loaded, variables: Map, shape: Shape) -> Result<Leaves, piped::Refusal> {
     let plan = loaded.verified.plan();
     let mut machine = Machine::new(Rc::clone(&loaded.verified), variables, plan.limits);
-    let mut found = Vec::new();
+    let mut found = Leaves::default();
     let mut open = Open::default();
     let mut asked: VecDeque<(Ticket, Value)> = VecDeque::new();
     let done = rrc_vm::convert::from_json(&serde_json::json!({"exit_code": 0, "stdout": ""}));
@@ -148,7 +129,7 @@ fn leaves(loaded: &Loaded, variables: Map) -> Result<Vec<Leaf>, piped::Refusal> 
                 let kind = plan.calls.get(call.host as usize).map(|entry| entry.kind);
                 let reply = match kind {
                     Some(HostKind::Exec) => {
-                        found.push(leaf(&call, &open));
+                        found.add(&call, &open, plan, shape);
                         done.clone()
                     }
                     _ => Value::Null,
@@ -175,18 +156,41 @@ fn leaves(loaded: &Loaded, variables: Map) -> Result<Vec<Leaf>, piped::Refusal> 
     }
 }
 
-fn leaf(call: &Call, open: &Open) -> Leaf {
-    let mut place = Vec::new();
-    let mut at = call.record;
-    while let Some((parent, step, turn)) = at.and_then(|record| open.get(&record)) {
-        place.push((*step, *turn));
-        at = *parent;
-    }
-    place.reverse();
-    let argv = call.args.iter().find(|(name, _)| *name == "argv");
-    Leaf {
-        place,
-        argv: argv.map_or(Value::Null, |(_, argv)| argv.clone()),
+impl Leaves {
+    fn add(&mut self, call: &Call, open: &Open, plan: &Plan, shape: Shape) {
+        let mut place = Place::new();
+        let mut at = call.record;
+        while let Some((parent, step, turn)) = at.and_then(|record| open.get(&record)) {
+            place.push((*step, *turn));
+            at = *parent;
+        }
+        place.reverse();
+        let argv = call.args.iter().find(|(name, _)| *name == "argv");
+        let argv = argv.map_or(&Value::Null, |(_, argv)| argv);
+        let lines = &mut self.lines;
+        let start = lines.len();
+        match (shape, argv) {
+            (Shape::Shell, Value::List(words)) => {
+                for (number, word) in words.iter().enumerate() {
+                    if number > 0 {
+                        lines.push(' ');
+                    }
+                    lines.push_str(&quote(&render(word)));
+                }
+            }
+            (Shape::Words, argv) => {
+                write_json(argv, usize::MAX, lines);
+            }
+            (_, argv) => {
+                lines.push_str("{\"argv\":");
+                write_json(argv, usize::MAX, lines);
+                lines.push_str(",\"path\":");
+                quote_json(&path(&place, plan), lines);
+                lines.push('}');
+            }
+        }
+        lines.push('\n');
+        self.places.push((place, start..lines.len()));
     }
 }
 
@@ -197,7 +201,7 @@ fn path(place: &[(u32, i64)], plan: &Plan) -> String {
     let mut path = String::from(info.and_then(|info| plan.texts.get(info.id)).unwrap_or(""));
     for (_, turn) in place.iter().filter(|(_, turn)| *turn > 0) {
         path.push('#');
-        path.push_str(&(turn - 1).to_string());
+        path.push_str(itoa::Buffer::new().format(turn - 1));
     }
     path
 }

@@ -44,26 +44,28 @@ fn digits(text: &str) -> Option<usize> {
 /// The words of a command. The first says what runs and must be there; an empty one of the others
 /// is left out.
 pub fn argv(list: Value) -> Made {
-    let Value::List(words) = list else {
+    let Value::List(mut words) = list else {
         return Err((FailureKind::WrongType, "the command is not a list".into()));
     };
-    let mut argv = Vec::with_capacity(words.len());
-    for (number, word) in words.iter().enumerate() {
-        let word = render(word);
-        if word.as_bytes().contains(&0) {
+    let argv = Rc::make_mut(&mut words);
+    let mut empty = false;
+    for (number, word) in argv.iter_mut().enumerate() {
+        let text = render(word);
+        if text.as_bytes().contains(&0) {
             let message = "a command cannot be given a NUL character".to_string();
             return Err((FailureKind::InvalidRequest, message));
         }
-        match (number, word.is_empty()) {
-            (0, true) => {
-                let message = "the name of the command is empty".to_string();
-                return Err((FailureKind::InvalidRequest, message));
-            }
-            (_, true) => {}
-            _ => argv.push(Value::Text(word)),
+        if number == 0 && text.is_empty() {
+            let message = "the name of the command is empty".to_string();
+            return Err((FailureKind::InvalidRequest, message));
         }
+        empty |= text.is_empty();
+        *word = Value::Text(text);
     }
-    Ok(Value::list(argv))
+    if empty {
+        argv.retain(|word| !matches!(word, Value::Text(text) if text.is_empty()));
+    }
+    Ok(Value::List(words))
 }
 
 /// An integer with zeros in front, the sign before them.

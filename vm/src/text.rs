@@ -25,7 +25,7 @@ pub fn render_within(value: &Value, most: usize) -> Option<Rc<str>> {
         Value::Text(text) => text.clone(),
         Value::Null | Value::Step(_) | Value::Tasks(_) => "".into(),
         Value::Bool(flag) => if *flag { "true" } else { "false" }.into(),
-        Value::Int(int) => int.to_string().into(),
+        Value::Int(int) => itoa::Buffer::new().format(*int).into(),
         Value::Float(float) => float_text(*float).into(),
         Value::Bytes(bytes) => String::from_utf8_lossy(bytes).into(),
         Value::Failure(failure) => failure.message.clone(),
@@ -59,15 +59,14 @@ pub fn write_json(value: &Value, most: usize, out: &mut String) -> bool {
             match value {
                 Value::Null | Value::Step(_) | Value::Tasks(_) => out.push_str("null"),
                 Value::Bool(flag) => out.push_str(if *flag { "true" } else { "false" }),
-                // Writing to a string does not fail.
-                Value::Int(int) => write!(out, "{int}").unwrap_or(()),
+                Value::Int(int) => out.push_str(itoa::Buffer::new().format(*int)),
                 Value::Float(float) if float.is_finite() => out.push_str(&float_text(*float)),
                 Value::Float(_) => out.push_str("null"),
-                Value::Text(text) => quote(text, out),
-                Value::Bytes(bytes) => quote(&String::from_utf8_lossy(bytes), out),
+                Value::Text(text) => quote_json(text, out),
+                Value::Bytes(bytes) => quote_json(&String::from_utf8_lossy(bytes), out),
                 Value::Failure(failure) => {
                     out.push_str("{\"error\":");
-                    quote(&failure.message, out);
+                    quote_json(&failure.message, out);
                     out.push('}');
                 }
                 Value::List(items) => {
@@ -106,7 +105,7 @@ pub fn write_json(value: &Value, most: usize, out: &mut String) -> bool {
                     if !first {
                         out.push(',');
                     }
-                    quote(name, out);
+                    quote_json(name, out);
                     out.push(':');
                     next = Some(field);
                 }
@@ -119,9 +118,16 @@ pub fn write_json(value: &Value, most: usize, out: &mut String) -> bool {
     }
 }
 
-fn quote(text: &str, out: &mut String) {
+/// Writes a text as JSON does.
+pub fn quote_json(text: &str, out: &mut String) {
     out.reserve(text.len() + 2);
     out.push('"');
+    let special = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
+    if !text.bytes().any(special) {
+        out.push_str(text);
+        out.push('"');
+        return;
+    }
     let mut plain = 0;
     for (at, byte) in text.bytes().enumerate() {
         let escape = match byte {
@@ -138,6 +144,7 @@ fn quote(text: &str, out: &mut String) {
         out.push_str(&text[plain..at]);
         plain = at + 1;
         if escape.is_empty() {
+            // Writing to a string does not fail.
             write!(out, "\\u{byte:04x}").unwrap_or(());
         } else {
             out.push_str(escape);

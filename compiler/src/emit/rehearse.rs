@@ -149,7 +149,7 @@ impl Emitter<'_> {
         w.bind(next);
     }
 
-    /// Works out how many turns there are.
+    /// Works out how many turns there are, which the turns can read.
     pub(super) fn turns(&mut self, w: &mut Writer, times: &Times, failed: Label) -> Turns {
         let turns = Turns {
             at: w.local(),
@@ -170,12 +170,21 @@ impl Emitter<'_> {
         });
         w.push(Instr::Jump { to: w.to(failed) });
         w.bind(few);
+        self.set(w, &times.total, turns.total);
         w.push(Instr::Int { value: 0 });
         w.push(Instr::Store { local: turns.at });
         turns
     }
 
-    /// Sets the variables of the next turn; to `done` if there is none.
+    fn set(&mut self, w: &mut Writer, name: &str, local: u8) {
+        w.push(Instr::Load { local });
+        w.push(Instr::SetVar {
+            scope: SCOPE,
+            name: self.tables.text(name),
+        });
+    }
+
+    /// Sets the number of the next turn; to `done` if there is none.
     pub(super) fn turn(
         &mut self,
         w: &mut Writer,
@@ -188,13 +197,7 @@ impl Emitter<'_> {
         w.push(Instr::Load { local: turns.total });
         w.push(Instr::Less {});
         w.push(Instr::JumpUnless { to: w.to(done) });
-        for (name, local) in [(&times.index, turns.at), (&times.total, turns.total)] {
-            w.push(Instr::Load { local });
-            w.push(Instr::SetVar {
-                scope: SCOPE,
-                name: self.tables.text(name),
-            });
-        }
+        self.set(w, &times.index, turns.at);
         w.push(Instr::Load { local: turns.at });
         w.push(Instr::Int { value: 1 });
         w.push(Instr::Add {});
