@@ -63,6 +63,8 @@ codes! {
     DIALECT_CONFLICT "RRC0014" "dialect-conflict" Error "a recipe shows signs of both dialects";
     UNUSED_IGNORE "RRC0015" "unused-ignore" Warning "a comment ignores findings that are not there";
     BAD_IGNORE "RRC0016" "bad-ignore" Warning "a comment that ignores findings cannot be understood";
+    STRAY_QUOTE "RRC0017" "stray-quote" Warning "a value ends with a quote that it does not begin with";
+    LINES_BECOME_ONE "RRC0018" "lines-become-one" Warning "commands on lines of their own become one line";
 
     WRONG_TYPE "RRC0101" "wrong-type" Error "a field holds a value of the wrong type";
     UNKNOWN_FIELD "RRC0102" "unknown-field" Error "a field that nothing knows";
@@ -109,6 +111,7 @@ codes! {
     UNUSED_DEFAULT "RRC0226" "unused-default" Note "a default of a template that nothing reads";
     SHADOWED_DEFAULT "RRC0227" "shadowed-default" Note "a default in a placeholder that never counts";
     CONFLICTING_DEFAULT "RRC0228" "conflicting-default" Warning "two placeholders give one name different defaults";
+    ODD_FIELD "RRC0229" "odd-field" Warning "a field that is read once has nearly the name of one that is there";
 
     BAD_CONDITION "RRC0301" "bad-condition" Error "a condition that cannot be read";
     UNKNOWN_FUNCTION "RRC0302" "unknown-function" Error "a function or method that does not exist";

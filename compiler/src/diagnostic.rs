@@ -58,6 +58,16 @@ impl Fix {
         Fix::one(Applicability::Unsafe, message, span, text)
     }
 
+    /// Writes one name for another that is near it. Only what is a slip for sure is safe: of two
+    /// names like `part1` and `part2` either may be meant.
+    pub fn rename(written: &str, near: &str, span: Span) -> Fix {
+        let message = format!("write `{near}`");
+        match is_slip(written, near) {
+            true => Fix::safe(message, span, near),
+            false => Fix::unsafe_(message, span, near),
+        }
+    }
+
     fn one(
         applicability: Applicability,
         message: impl Into<String>,
@@ -197,6 +207,28 @@ pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> O
     best.map(|(_, name)| name)
 }
 
+/// Whether a name is another one with a slip of the hand, and not a sister of it: one edit, of
+/// letters, in a word of some length, and not at its plural.
+pub fn is_slip(written: &str, meant: &str) -> bool {
+    let (one, other) = (letters(written), letters(meant));
+    let plural = |one: &[char], other: &[char]| matches!(one.split_last(), Some(('s', rest)) if rest == other);
+    if distance(&one, &other, 1) > 1 || plural(&one, &other) || plural(&other, &one) {
+        return false;
+    }
+    // The parts of both names that are not the same: most names are several words.
+    let start = one.iter().zip(&other).take_while(|(a, b)| a == b).count();
+    let is_part = |letter: &char| letter.is_alphabetic();
+    let word = |letters: &[char]| {
+        let start = start.min(letters.len());
+        let before = letters[..start].iter().rev().take_while(|l| is_part(l));
+        let after = letters[start..].iter().take_while(|l| is_part(l));
+        before.count() + after.count()
+    };
+    let is_digit = |letters: &[char]| letters.get(start).is_some_and(|l| l.is_numeric());
+    let same = one == other;
+    same || (!is_digit(&one) && !is_digit(&other) && word(&one).max(word(&other)) > 2)
+}
+
 type Letters = SmallVec<[char; 24]>;
 
 fn letters(word: &str) -> Letters {
@@ -262,5 +294,33 @@ mod tests {
         assert_eq!(nearest("ab", ["ac", "x"]), None);
         assert_eq!(nearest("di", ["id", "do"]), Some("id"));
         assert_eq!(nearest("B", ["a", "b"]), Some("b"));
+    }
+
+    #[test]
+    fn sisters_are_not_slips() {
+        for (written, meant) in [
+            ("comand", "command"),
+            ("usre", "user"),
+            ("Repo_path", "repo_path"),
+            ("repo_pth", "repo_path"),
+            ("repopath", "repo_path"),
+            ("tier2_fndings", "tier2_findings"),
+            ("naem", "name"),
+        ] {
+            assert!(is_slip(written, meant), "{written}");
+        }
+        for (written, meant) in [
+            ("claims_b", "claims_a"),
+            ("tier3_findings", "tier2_findings"),
+            ("part1", "part2"),
+            ("part", "part2"),
+            ("repo", "repos"),
+            ("items", "item"),
+            ("code_content", "doc_content"),
+            ("env_result", "echo_result"),
+            ("x", "y"),
+        ] {
+            assert!(!is_slip(written, meant), "{written}");
+        }
     }
 }

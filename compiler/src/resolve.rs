@@ -549,14 +549,12 @@ impl<'a> Scope<'a> {
         } else if let Some((_, help)) = NO_NAMES.iter().find(|(known, _)| *known == name) {
             finding.help(*help)
         } else if let Some(near) = self.suggestion(name) {
-            let write = format!("write `{near}`");
-            finding
-                .help(format!("did you mean `{near}`?"))
-                .fix(match missing {
-                    Missing::Fail => Fix::safe(write, span, near),
-                    // A caller that nobody knows may give it under this very name.
-                    Missing::Null => Fix::unsafe_(write, span, near),
-                })
+            let mut fix = Fix::rename(name, near, span);
+            // A caller that nobody knows may give it under this very name.
+            if missing == Missing::Null || self.reserved.contains(&near) {
+                fix.applicability = Applicability::Unsafe;
+            }
+            finding.help(format!("did you mean `{near}`?")).fix(fix)
         } else {
             finding.help(format!(
                 "give `{name}` a value under `context`, or as the `output` of an earlier step"

@@ -16,6 +16,7 @@ mod portable;
 mod printed;
 mod raw;
 mod recipe;
+mod slips;
 mod step;
 mod strange;
 pub mod template;

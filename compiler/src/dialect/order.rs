@@ -1,7 +1,7 @@
 //! `depends_on`: steps run in the order of the file, so what a step depends on stands before it.
 
 use crate::codes;
-use crate::diagnostic::{Diagnostic, Report, nearest};
+use crate::diagnostic::{Diagnostic, Fix, Report, nearest};
 use crate::doc::{Node, Text};
 use rustc_hash::FxHashMap;
 
@@ -40,7 +40,9 @@ pub fn check(recipe: Node<'_>, report: &mut Report) {
                 None => {
                     let finding = finding(format!("there is no step `{}`", name.text()));
                     report.add(match nearest(name.text(), ids.keys().copied()) {
-                        Some(near) => finding.help(format!("did you mean `{near}`?")),
+                        Some(near) => finding
+                            .help(format!("did you mean `{near}`?"))
+                            .fix(Fix::rename(name.text(), near, name.inner())),
                         None => finding.help("name the `id` of a step before this one"),
                     });
                 }

@@ -4,7 +4,7 @@ use super::Dialect;
 use super::fields::{RECIPE, STAGE};
 use super::literal::literal;
 use super::text::Lower;
-use super::{order, portable, raw, strange};
+use super::{order, portable, raw, slips, strange};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Fix, Report, nearest};
 use crate::doc::fields::{Fields, name_span, text_of};
@@ -53,6 +53,7 @@ pub fn lower(
         given: Vec::new(),
         pasted: Vec::new(),
         quoted: Vec::new(),
+        halves: Vec::new(),
         graph: false,
         secrets: Vec::new(),
         free: FxHashSet::default(),
@@ -74,6 +75,9 @@ pub fn lower(
     order::check(node, lower.report);
     raw::check(&lower.pasted, &steps, lower.report);
     portable::say_quoted(dialect, &lower.quoted, lower.report);
+    slips::check(node, lower.report);
+    let names = inputs.iter().map(|input| input.name.as_str());
+    slips::say_halves(&lower.halves, names, &steps, lower.report);
     let pace = lower.pace(&fields);
     let extends = fields.text("extends", lower.report);
     let parent = extends.map(|name| Parent {
@@ -136,6 +140,7 @@ pub fn lower_expression(
         given: Vec::new(),
         pasted: Vec::new(),
         quoted: Vec::new(),
+        halves: Vec::new(),
         graph: false,
         secrets: Vec::new(),
         free: FxHashSet::default(),

@@ -329,8 +329,9 @@ impl Lower<'_> {
 
     fn sub_recipe(&mut self, fields: &Fields<'_>) -> Option<Node> {
         fields.require("recipe", self.report)?;
-        let recipe = fields.text("recipe", self.report)?;
-        let recipe = self.text(recipe);
+        let written = fields.text("recipe", self.report)?;
+        let mut recipe = self.text(written);
+        recipe.span = written.inner();
         let (mut context, mut names) = (Vec::new(), Vec::new());
         for entry in fields.map("context", self.report).unwrap_or_default() {
             if let Some(name) = entry.name() {

@@ -3,6 +3,7 @@
 //! `expr` and `shell` speak of byte ranges of decoded text; here those become spans of the file,
 //! and paths become reads with the dialect's policies written out.
 
+use super::slips::{self, Half};
 use super::{Dialect, portable, printed};
 use crate::codes::{self, Severity};
 use crate::diagnostic::{Diagnostic, Edit, Fix, Report};
@@ -37,6 +38,8 @@ pub struct Lower<'r> {
     pub pasted: Vec<(String, Span)>,
     /// Holes of scripts that stand in single quotes, where another runner fills them otherwise.
     pub quoted: Vec<Span>,
+    /// Texts that may be holes that have lost a brace.
+    pub halves: Vec<Half>,
     /// The lists of the recipe run as graphs.
     pub graph: bool,
     /// Variables whose values must not be shown.
@@ -68,6 +71,7 @@ impl Lower<'_> {
     /// Text with holes.
     pub fn text(&mut self, written: Written<'_>) -> Text {
         let holes = expr::scan(written.text());
+        slips::halves(written, &mut self.halves);
         for problem in holes.problems {
             self.problem(written, problem);
         }
@@ -343,6 +347,7 @@ impl Lower<'_> {
     /// Shell text: its holes become parameters of the script.
     pub fn script(&mut self, written: Written<'_>) -> Script {
         let scanned = expr::scan(written.text());
+        slips::halves(written, &mut self.halves);
         for problem in scanned.problems {
             self.problem(written, problem);
         }

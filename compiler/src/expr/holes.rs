@@ -171,8 +171,9 @@ fn braces(text: &str, mut at: usize) -> Option<usize> {
 /// The hole that is the whole text but for blanks around it.
 pub fn whole_hole(text: &str) -> Option<Hole> {
     let open = text.len() - text.trim_start().len();
-    let (hole, _) = hole_at(text, open)?;
-    text[hole.range.end..].trim().is_empty().then_some(hole)
+    let (hole, unknown_filter) = hole_at(text, open)?;
+    let alone = text[hole.range.end..].trim().is_empty();
+    (alone && unknown_filter.is_none()).then_some(hole)
 }
 
 impl Holes {

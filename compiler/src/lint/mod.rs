@@ -17,6 +17,7 @@ mod never_equal;
 mod no_such_field;
 mod not_a_list;
 mod not_a_number;
+mod odd_field;
 mod overwritten;
 mod possibly_unset;
 mod results;
@@ -27,7 +28,7 @@ mod words;
 mod wrong_argument;
 
 use crate::codes::{self, Code};
-use crate::diagnostic::Report;
+use crate::diagnostic::{Diagnostic, Report};
 use crate::infer::{self, Facts, Place, Scope};
 use crate::ir::{Program, Unit};
 use crate::resolve::Links;
@@ -127,6 +128,10 @@ pub static LINTS: &[Lint] = &[
         code: &codes::OVERWRITTEN_BY_ID,
         check: overwritten::by_id,
     },
+    Lint {
+        code: &codes::ODD_FIELD,
+        check: odd_field::check,
+    },
 ];
 
 /// All rules about values, in the order of their codes.
@@ -201,10 +206,16 @@ pub fn lint(program: &Program, links: &Links<'_>, facts: &Facts<'_>, report: &mu
             .is_none_or(|(other, at)| *other != source || *at >= range.end)
     });
     // Where a rule about names has spoken, what follows for values is no second mistake.
-    let spoken: FxHashSet<_> = report.findings.iter().map(|finding| finding.span).collect();
+    let is_guess = |finding: &Diagnostic| finding.code == &codes::ODD_FIELD;
+    let names = report.findings.iter().filter(|finding| !is_guess(finding));
+    let spoken: FxHashSet<_> = names.map(|finding| finding.span).collect();
     values
         .findings
         .retain(|finding| !spoken.contains(&finding.span));
+    // What is known of a value says more than a guess.
+    let known: FxHashSet<_> = values.findings.iter().map(|finding| finding.span).collect();
+    let findings = &mut report.findings;
+    findings.retain(|finding| !is_guess(finding) || !known.contains(&finding.span));
     // A value that is text where a map was meant is one mistake, however often it is read.
     let mut said = FxHashSet::default();
     values.findings.retain(|finding| {

@@ -89,7 +89,8 @@ fn results<'a>(unit: &'a Unit, flow: &Flow<'a>) -> FxHashMap<&'a str, Option<&'a
     found
 }
 
-fn reads(step: &Step, check: &mut dyn FnMut(&Expr)) {
+/// Every expression that a step reads, but for those in it.
+pub(super) fn reads<'a>(step: &'a Step, check: &mut dyn FnMut(&'a Expr)) {
     if let Some(guard) = &step.guard {
         visit::walk(&guard.expr, check);
     }

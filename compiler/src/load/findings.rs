@@ -1,7 +1,7 @@
 //! What is said about files that are not there, or are not what they should be.
 
 use crate::codes;
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::diagnostic::{Diagnostic, Fix, nearest};
 use crate::doc;
 use crate::source::{SourceId, Span};
 use crate::world::ReadError;
@@ -9,11 +9,15 @@ use crate::world::ReadError;
 pub fn missing(name: &str, span: Span, known: &[String]) -> Diagnostic {
     let message = format!("there is no recipe `{name}`");
     let near = nearest(name, known.iter().map(String::as_str));
-    Diagnostic::new(&codes::MISSING_RECIPE, span, message).help(match near {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => "check the name; recipes are looked for beside this file and in `-R` directories"
-            .to_string(),
-    })
+    let finding = Diagnostic::new(&codes::MISSING_RECIPE, span, message);
+    match near {
+        Some(near) => finding
+            .help(format!("did you mean `{near}`?"))
+            .fix(Fix::rename(name, near, span)),
+        None => finding.help(
+            "check the name; recipes are looked for beside this file and in `-R` directories",
+        ),
+    }
 }
 
 pub fn unreadable(path: &str, source: SourceId, error: ReadError) -> Diagnostic {

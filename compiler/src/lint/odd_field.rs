@@ -1,0 +1,175 @@
+//! A field that is read in one place, of a value that nothing is known of, next to another of
+//! nearly the same name.
+//!
+//! What an agent or a program answers is known to nobody before it runs. But a recipe that reads
+//! `plan.status` in one place and `plan.sttus` in another means one of them twice, and a prompt
+//! that asks for `"status"` says which.
+
+use super::Survey;
+use super::flow::{Flow, What};
+use super::results;
+use crate::codes;
+use crate::diagnostic::{Applicability, Diagnostic, Fix, Report, is_slip};
+use crate::ir::visit;
+use crate::ir::{Action, Expr, ExprKind, Node, Part, ScriptPart, Step, Unit};
+use crate::source::Span;
+use rustc_hash::FxHashMap;
+
+/// Where each field of a value is read.
+type Fields<'a> = FxHashMap<&'a str, Vec<Span>>;
+
+pub fn check(survey: &Survey<'_>, report: &mut Report) {
+    for (unit, flow) in survey.units() {
+        let producers = producers(unit, flow);
+        let mut values: FxHashMap<String, (&str, Fields<'_>)> = FxHashMap::default();
+        for step in &unit.steps {
+            visit::steps(step, &mut |step| {
+                results::reads(step, &mut |expr| {
+                    let ExprKind::Field { of, name, .. } = &expr.kind else {
+                        return;
+                    };
+                    let mut path = String::new();
+                    let root = spell(of, &mut path);
+                    if let Some(root) = root.filter(|root| producers.contains_key(root)) {
+                        let (_, fields) = values.entry(path).or_insert((root, Fields::default()));
+                        fields.entry(name).or_default().push(expr.span);
+                    }
+                });
+            });
+        }
+        for (path, (root, fields)) in &values {
+            let source = Source::new(producers.get(root).into_iter().flatten());
+            for (name, spans) in fields {
+                if let ([span], Some((near, place))) =
+                    (spans.as_slice(), source.meant(name, fields))
+                {
+                    report.add(odd(path, name, *span, near, place));
+                }
+            }
+        }
+    }
+}
+
+fn odd(path: &str, name: &str, span: Span, near: &str, place: Option<Span>) -> Diagnostic {
+    let message = format!("`{path}` may have no `{name}`: this is the only place that reads it");
+    let mut fix = Fix::rename(name, near, span);
+    fix.applicability = Applicability::Unsafe;
+    let finding = Diagnostic::new(&codes::ODD_FIELD, span, message)
+        .help(format!("did you mean `{near}`?"))
+        .fix(fix);
+    match place {
+        Some(place) => finding.label(place, format!("`{near}` is read here")),
+        None => finding,
+    }
+}
+
+/// The variables that only steps set whose answers are not known, and those steps.
+fn producers<'a>(unit: &'a Unit, flow: &Flow<'a>) -> FxHashMap<&'a str, Vec<&'a Step>> {
+    let mut found: FxHashMap<&str, Vec<&Step>> = FxHashMap::default();
+    let mut other: Vec<&str> = Vec::new();
+    for event in &flow.events {
+        match event.what {
+            What::Set { bind } => match &event.step.node {
+                Node::Act(action) if matches!(**action, Action::Exec(_) | Action::Agent(_)) => {
+                    found.entry(&bind.name).or_default().push(event.step);
+                }
+                _ => other.push(&bind.name),
+            },
+            What::Item { bind } => {
+                found.entry(&bind.name).or_default();
+            }
+            _ => {}
+        }
+    }
+    let inputs = unit.inputs.iter().map(|input| input.name.as_str());
+    for name in other.into_iter().chain(inputs) {
+        found.remove(name);
+    }
+    found
+}
+
+/// Writes a path of fields; gives the variable it begins with.
+fn spell<'a>(expr: &'a Expr, out: &mut String) -> Option<&'a str> {
+    match &expr.kind {
+        ExprKind::Var { name, .. } => {
+            out.push_str(name);
+            Some(name)
+        }
+        ExprKind::Field { of, name, .. } => {
+            let root = spell(of, out)?;
+            out.push('.');
+            out.push_str(name);
+            Some(root)
+        }
+        _ => None,
+    }
+}
+
+/// What the steps that make a value are told, or run.
+struct Source<'a> {
+    texts: Vec<&'a str>,
+}
+
+impl<'a> Source<'a> {
+    fn new(steps: impl Iterator<Item = &'a &'a Step>) -> Source<'a> {
+        let mut texts = Vec::new();
+        for step in steps {
+            let Node::Act(action) = &step.node else {
+                continue;
+            };
+            match &**action {
+                Action::Agent(agent) => {
+                    texts.extend(agent.prompt.parts.iter().filter_map(|part| match part {
+                        Part::Literal(text) => Some(text.as_str()),
+                        Part::Value { .. } => None,
+                    }))
+                }
+                Action::Exec(exec) => {
+                    texts.extend(exec.script.parts.iter().filter_map(|part| match part {
+                        ScriptPart::Source(text) => Some(text.as_str()),
+                        _ => None,
+                    }));
+                }
+                _ => {}
+            }
+        }
+        Source { texts }
+    }
+
+    fn names(&self, name: &str) -> bool {
+        self.texts.iter().any(|text| text.contains(name))
+    }
+
+    /// The field that was meant, and where it is read: one that is read more often or that the
+    /// makers of the value name, if they do not name the one in question.
+    fn meant<'f>(&self, name: &str, fields: &Fields<'f>) -> Option<(&'f str, Option<Span>)>
+    where
+        'a: 'f,
+    {
+        if self.names(name) {
+            return None;
+        }
+        let read = |(other, spans): (&&'f str, &Vec<Span>)| {
+            let sure = spans.len() > 1 || self.names(other);
+            (sure && is_slip(name, other)).then(|| (*other, spans.iter().min().copied()))
+        };
+        let named = || self.keys().find(|key| is_slip(name, key));
+        fields
+            .iter()
+            .filter_map(read)
+            .min()
+            .or_else(|| named().map(|key| (key, None)))
+    }
+
+    /// Words that look like keys of JSON.
+    fn keys(&self) -> impl Iterator<Item = &'a str> {
+        self.texts.iter().flat_map(|text| {
+            text.split(['"', '\''])
+                .filter(|word| (3..64).contains(&word.len()))
+                .filter(|word| {
+                    word.bytes()
+                        .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+                })
+        })
+    }
+}
