@@ -278,6 +278,7 @@ fn absorb<'a>(set: &mut FxHashSet<&'a str>, names: impl Iterator<Item = &'a str>
 
 /// What is known at one point of a unit.
 struct Scope<'a> {
+    program: &'a Program,
     links: &'a Links<'a>,
     /// How often a name is visible: it may be set at several levels.
     visible: FxHashMap<&'a str, u32>,
@@ -296,6 +297,7 @@ impl<'a> Scope<'a> {
     fn new(program: &'a Program, links: &'a Links<'a>, number: usize) -> Scope<'a> {
         let unit = &program.units[number];
         let mut scope = Scope {
+            program,
             links,
             visible: FxHashMap::default(),
             anywhere: FxHashMap::default(),
@@ -349,6 +351,9 @@ impl<'a> Scope<'a> {
             Node::Par { branches, .. } => self.side_by_side(branches, report),
             Node::Each(each) => {
                 self.reads(&each.over, report);
+                each.limit_from
+                    .iter()
+                    .for_each(|limit| self.reads(limit, report));
                 self.set_item(&each.item, report);
                 self.step(&each.body, report);
                 if let Some(until) = &each.until {
@@ -401,18 +406,16 @@ impl<'a> Scope<'a> {
     fn side_by_side(&mut self, branches: &'a [Step], report: &mut Report) {
         let mut writers: FxHashMap<&str, (usize, Span)> = FxHashMap::default();
         for (number, branch) in branches.iter().enumerate() {
-            visit::steps(branch, &mut |step| {
-                for bind in binds(step) {
-                    match writers.get(bind.name.as_str()) {
-                        Some((other, first)) if *other != number => {
-                            report.add(both_write(&bind.name, bind.span, *first));
-                        }
-                        _ => {
-                            writers.insert(&bind.name, (number, bind.span));
-                        }
+            for (name, span) in self.written(branch) {
+                match writers.get(name) {
+                    Some((other, first)) if *other != number => {
+                        report.add(both_write(name, span, *first));
+                    }
+                    _ => {
+                        writers.insert(name, (number, span));
                     }
                 }
-            });
+            }
         }
         for (number, branch) in branches.iter().enumerate() {
             let mut check = |expr: &Expr| {
@@ -449,6 +452,48 @@ impl<'a> Scope<'a> {
                 .findings
                 .retain(|finding| finding.code != &codes::UNDEFINED_VARIABLE || !about(finding));
             report.findings.extend(quiet.findings);
+        }
+    }
+
+    /// The variables that a step sets, itself or by a recipe that it calls, and where.
+    fn written(&self, branch: &'a Step) -> Vec<(&'a str, Span)> {
+        let mut written: Vec<(&str, Span)> = Vec::new();
+        visit::steps(branch, &mut |step| {
+            written.extend(binds(step).map(|bind| (bind.name.as_str(), bind.span)));
+            if let Node::While(body) = &step.node {
+                let updates = body.update.iter();
+                written.extend(updates.map(|(bind, _)| (bind.name.as_str(), bind.span)));
+            }
+        });
+        let mut seen = Vec::new();
+        visit::calls(branch, &mut |call| {
+            self.written_by(call, call.recipe.span, &mut seen, &mut written);
+        });
+        written
+    }
+
+    /// What a recipe sets in its caller. Its inputs are the caller's own variables.
+    fn written_by(
+        &self,
+        call: &'a Call,
+        span: Span,
+        seen: &mut Vec<usize>,
+        written: &mut Vec<(&'a str, Span)>,
+    ) {
+        let Some(target) = call.target.filter(|_| call.spreads) else {
+            return;
+        };
+        if seen.contains(&target) {
+            return;
+        }
+        seen.push(target);
+        for step in &self.program.units[target].steps {
+            visit::steps(step, &mut |step| {
+                written.extend(binds(step).map(|bind| (bind.name.as_str(), span)));
+            });
+            visit::calls(step, &mut |inner| {
+                self.written_by(inner, span, seen, written);
+            });
         }
     }
 
@@ -595,7 +640,7 @@ fn reads_sibling(name: &str, span: Span, set: Span) -> Diagnostic {
 fn binds(step: &Step) -> impl Iterator<Item = &Bind> {
     let (collect, last) = match &step.node {
         Node::Each(each) => (each.collect.as_ref(), each.last.as_ref()),
-        Node::While(body) => (body.collect.as_ref(), None),
+        Node::While(body) => (body.collect.as_ref(), body.last.as_ref()),
         _ => (None, None),
     };
     step.bind.iter().chain(collect).chain(last)

@@ -112,6 +112,7 @@ impl Uses {
                 Node::Act(action) => uses.action(action),
                 Node::Each(each) => {
                     uses.read(&each.over);
+                    each.limit_from.iter().for_each(|limit| uses.read(limit));
                     each.until.iter().for_each(|until| uses.read(&until.expr));
                 }
                 Node::While(body) => {
@@ -160,31 +161,38 @@ pub struct Set {
     pub others: bool,
 }
 
-pub fn set_by(program: &Program, step: &Step) -> Set {
+pub fn set_by<'a>(program: &'a Program, step: &'a Step) -> Set {
+    set_by_all(program, std::slice::from_ref(step))
+}
+
+/// The same for steps that run one after the other.
+pub fn set_by_all<'a>(program: &'a Program, steps: &'a [Step]) -> Set {
     let mut names = Names {
         program,
         set: Set::default(),
+        known: FxHashSet::default(),
         seen: Vec::new(),
     };
-    names.step(step);
+    steps.iter().for_each(|step| names.step(step));
     names.set
 }
 
 struct Names<'a> {
     program: &'a Program,
     set: Set,
+    known: FxHashSet<&'a str>,
     /// Units that have been looked at.
     seen: Vec<usize>,
 }
 
-impl Names<'_> {
-    fn add(&mut self, name: &str) {
-        if !self.set.names.iter().any(|known| known == name) {
+impl<'a> Names<'a> {
+    fn add(&mut self, name: &'a str) {
+        if self.known.insert(name) {
             self.set.names.push(name.to_string());
         }
     }
 
-    fn step(&mut self, step: &Step) {
+    fn step(&mut self, step: &'a Step) {
         step.bind.iter().for_each(|bind| self.add(&bind.name));
         match &step.node {
             Node::Seq(steps)
@@ -204,7 +212,8 @@ impl Names<'_> {
                 }
             }
             Node::While(body) => {
-                body.collect.iter().for_each(|bind| self.add(&bind.name));
+                let binds = body.collect.iter().chain(&body.last);
+                binds.for_each(|bind| self.add(&bind.name));
                 body.update
                     .iter()
                     .for_each(|(bind, _)| self.add(&bind.name));
@@ -220,7 +229,7 @@ impl Names<'_> {
         }
     }
 
-    fn call(&mut self, call: &Call) {
+    fn call(&mut self, call: &'a Call) {
         call.context.iter().for_each(|(name, _)| self.add(name));
         self.set.others |= call.target.is_none();
         let Some(target) = call.target.filter(|target| !self.seen.contains(target)) else {

@@ -106,7 +106,8 @@ impl Sketch<'_> {
                 let inner = self.step(&body.body);
                 (planned.text, planned.values) = (inner.text, inner.values);
                 planned.steps = inner.steps;
-                body.collect.iter().for_each(|bind| self.forget(&bind.name));
+                let binds = body.collect.iter().chain(&body.last);
+                binds.for_each(|bind| self.forget(&bind.name));
             }
         }
         step.bind.iter().for_each(|bind| self.forget(&bind.name));

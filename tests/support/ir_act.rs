@@ -4,6 +4,7 @@ use super::ir_eval::{eval, fail, literal, script, text};
 use super::ir_task::Task;
 use super::walk::{Out, Walker};
 use rrc_compiler::ir::{Action, Call, Exports, HOOK_NAMES, Step, Text};
+use rrc_compiler::schedule::set_by_all;
 use rrc_vm::fault::{Failure, FailureKind};
 use rrc_vm::isa::Status;
 use rrc_vm::plan::HostKind;
@@ -182,6 +183,10 @@ impl Walker<'_> {
         scope.extend(passed.clone());
         if call.inherits {
             let named = std::mem::replace(&mut passed, task.scope.clone());
+            // What it may set itself, it gives back.
+            for own in set_by_all(self.program, &unit.steps).names {
+                passed.shift_remove(own.as_str());
+            }
             passed.extend(named);
         } else {
             for name in &self.given {

@@ -10,7 +10,7 @@ use rrc_compiler::ir::{
 use rrc_vm::fault::{Failure, FailureKind};
 use rrc_vm::isa::Builtin;
 use rrc_vm::value::{Map, Value};
-use rrc_vm::{builtin, policy, shell, text};
+use rrc_vm::{builtin, flow, policy, shell, text};
 use std::cmp::Ordering;
 use std::rc::Rc;
 
@@ -88,16 +88,12 @@ pub fn eval(expr: &Expr, scope: &Map) -> Outcome {
             }
             Ok(Value::map(map))
         }
-        ExprKind::Times { of, by } => {
-            let of = eval(of, scope)?;
-            let product = match call(Builtin::Int, &[of])? {
-                Value::Int(whole) => whole.checked_mul((*by).into()),
-                other => unreachable!("`int` gives integers, not {other:?}"),
-            };
-            let message = "the result does not fit into 64 bits";
-            product
-                .map(Value::Int)
-                .ok_or_else(|| fail(FailureKind::Overflow, message))
+        ExprKind::Seconds { of, none } => {
+            let kind = if *none { "seconds_or_none" } else { "seconds" };
+            let wanted = [("name", "timeout"), ("kind", kind)];
+            let wanted = wanted.map(|(name, word)| (name.into(), Value::text(word)));
+            let wanted = Value::map(wanted.into_iter().collect());
+            flow::fit(eval(of, scope)?, &wanted).map_err(|(kind, message)| fail(kind, message))
         }
         ExprKind::Compare {
             op,

@@ -264,9 +264,9 @@ impl Generator {
                 }
                 ExprKind::Map(fields)
             }
-            9 => ExprKind::Times {
+            9 => ExprKind::Seconds {
                 of: boxed(self),
-                by: self.one_of(&[1, 1000, -1, i32::MAX]),
+                none: self.random.once_in(2),
             },
             10 | 11 => ExprKind::Compare {
                 op: self.one_of(&[
@@ -483,6 +483,7 @@ impl Generator {
             width: at_once.then(|| self.one_of(&[0, 1, 2, 3, u32::MAX])),
             pause_ms: self.one_of(&[0, 0, 20]),
             limit: self.one_of(&[0, 3, 100, 100, u32::MAX]),
+            limit_from: self.maybe(6, |g| g.expr(1)),
             until: match at_once {
                 true => None,
                 false => self.maybe(4, Self::guard),
@@ -508,6 +509,7 @@ impl Generator {
             limit: self.random.below(4) as u32,
             update: update.into_iter().flatten().collect(),
             collect: self.maybe_bind(2),
+            last: self.maybe_bind(3),
             body,
         }
     }

@@ -75,7 +75,8 @@ pub fn bound_names(step: &Step, names: &mut Vec<Rc<str>>) {
         }
         Node::While(body) => {
             let update = body.update.iter().map(|(bind, _)| bind);
-            body.collect.iter().chain(update).for_each(&mut add);
+            let binds = body.collect.iter().chain(&body.last);
+            binds.chain(update).for_each(&mut add);
             bound_names(&body.body, names);
         }
     }

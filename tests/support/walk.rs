@@ -11,6 +11,7 @@ use rrc_compiler::ir::{
     Action, Bind, Each, Growth, Guard, Node, OnFailure, Program, Read, Step, Store, While,
 };
 use rrc_vm::fault::{Failure, FailureKind};
+use rrc_vm::flow;
 use rrc_vm::isa::{Builtin, Status};
 use rrc_vm::plan::HostKind;
 use rrc_vm::text::{field, json_or_text, kind_word, parse_json, render};
@@ -221,7 +222,9 @@ impl Walker<'_> {
             }
             OnFailure::Continue { keep_output } => {
                 self.saw(if keep_output { "keep" } else { "continue" });
-                keep_output
+                // What a step inside wrote is not what a recipe gives.
+                let calls = |action: &Action| matches!(action, Action::Call(_));
+                keep_output && !matches!(&step.node, Node::Act(action) if calls(action))
             }
         };
         if !matches!(step.node, Node::Act(_)) {
@@ -429,8 +432,26 @@ impl Walker<'_> {
                 return Err(fail(FailureKind::WrongType, message).into());
             }
         };
-        if items.len() as u64 > small(each.limit.into()) {
-            let message = format!("the list has more items than the {} allowed", each.limit);
+        let (most, message) = match &each.limit_from {
+            None => (
+                small(each.limit.into()),
+                format!("the list has more items than the {} allowed", each.limit),
+            ),
+            Some(limit) => {
+                self.saw("limit from a value");
+                let wanted = [("name", "max_iterations"), ("kind", "count")];
+                let wanted = wanted.map(|(name, word)| (name.into(), Value::text(word)));
+                let wanted = Value::map(wanted.into_iter().collect());
+                let most = match flow::fit(eval(limit, &task.scope)?, &wanted) {
+                    Ok(Value::Int(most)) => most as u64,
+                    Ok(other) => unreachable!("a count is a number, not {other:?}"),
+                    Err((kind, message)) => return Err(fail(kind, message).into()),
+                };
+                let message = "the list has more items than `max_iterations` allows";
+                (most, message.to_string())
+            }
+        };
+        if items.len() as u64 > most {
             return Err(fail(FailureKind::Message, message).into());
         }
         let mut run = Iterations::default();
@@ -526,7 +547,7 @@ impl Walker<'_> {
         let result = self.again(body, id, &mut run, task);
         held.into_iter().for_each(|held| held.put_back(task));
         result?;
-        Ok(self.collected(body.collect.as_ref(), None, run, task))
+        Ok(self.collected(body.collect.as_ref(), body.last.as_ref(), run, task))
     }
 
     fn again(

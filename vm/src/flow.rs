@@ -89,6 +89,8 @@ pub fn fit(value: Value, wanted: &Value) -> Made {
         "enum" => one_of(&value, text::field(wanted, "of")),
         "any" => return Ok(plain(value)),
         "duration" => return duration(&value, &word("name")),
+        "seconds" => return seconds(&value, &word("name"), false),
+        "seconds_or_none" => return seconds(&value, &word("name"), true),
         "count" => return count(&value, &word("name")),
         _ => Some(Value::Text(render(&value))),
     };
@@ -216,6 +218,23 @@ fn duration(value: &Value, name: &str) -> Made {
     ms.filter(|ms| *ms >= 0)
         .map(Value::Int)
         .ok_or_else(|| unfit(name, "be a number of milliseconds from 0", value))
+}
+
+/// Seconds, as whole milliseconds of which no part is lost; 0 may say that there is no limit.
+fn seconds(value: &Value, name: &str, none: bool) -> Made {
+    let seconds = match value {
+        Value::Null if none => Some(0.0),
+        Value::Text(text) if none && text.trim().is_empty() => Some(0.0),
+        Value::Int(int) => Some(*int as f64),
+        Value::Float(float) => Some(*float),
+        Value::Text(text) => text.trim().parse().ok(),
+        _ => None,
+    };
+    let fits = |seconds: &f64| *seconds > 0.0 || none && *seconds == 0.0;
+    seconds
+        .filter(|seconds| *seconds < 9e12 && fits(seconds))
+        .map(|seconds| Value::Int((seconds * 1000.0).ceil() as i64))
+        .ok_or_else(|| unfit(name, "be a number of seconds above 0", value))
 }
 
 /// How often: a whole number from 1.

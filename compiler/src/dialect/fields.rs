@@ -432,12 +432,8 @@ pub static STEP: Shape = Shape {
             Type::Choice(&["fail", "continue", "skip_remaining"]),
             "what to do when it fails",
         ),
-        aliased(
-            "continue_on_error",
-            &["nonfatal"],
-            Type::Bool,
-            "go on when it fails",
-        ),
+        field("continue_on_error", Type::Bool, "go on when it fails"),
+        field("nonfatal", Type::Bool, "the same as `continue_on_error`"),
         field("fatal", Type::Bool, "false: go on when it fails"),
         field(
             "once",

@@ -145,14 +145,24 @@ impl Lower<'_> {
             (Some(_), Some(_)) => (Vec::new(), None),
             (Some(_), None) => (Vec::new(), output),
             (None, Some(_)) => (without_value(binds), None),
+            (None, None) if matches!(work.node, Node::Seq(_)) => (without_value(binds), output),
             (None, None) => (binds.to_vec(), None),
         };
         work.bind = body_binds;
         work.on_failure = body_failure(work.on_failure);
         let item = self.bind(fields, "as", Read::Value);
-        let limit = fields
-            .integer("max_iterations", self.report)
-            .unwrap_or(ITERATIONS);
+        let holed = fields.node("max_iterations").and_then(|node| node.text());
+        let holed = holed.filter(|text| text.text().contains("{{"));
+        let limit_from = holed.and_then(|text| self.one_hole(text, "max_iterations"));
+        let limit = match holed {
+            Some(_) => None,
+            None => fields.integer("max_iterations", self.report),
+        };
+        let limit = limit.unwrap_or(if limit_from.is_some() {
+            i64::MAX
+        } else {
+            ITERATIONS
+        });
         let pause = fields.integer("delay_between", self.report).unwrap_or(0);
         Looping::Yes(Node::Each(Box::new(Each {
             over,
@@ -166,6 +176,7 @@ impl Lower<'_> {
             width,
             pause_ms: u64::try_from(pause).unwrap_or(0),
             limit: u32::try_from(limit).unwrap_or(u32::MAX),
+            limit_from,
             until,
             body: work,
         })))
@@ -180,7 +191,14 @@ impl Lower<'_> {
         collect: Option<Bind>,
         until: Option<Guard>,
     ) -> Looping {
-        work.bind = binds.to_vec();
+        // What steps together give is known when the last of them has ended.
+        let together = matches!(work.node, Node::Seq(_)) && collect.is_none();
+        let last = binds.iter().find(|bind| bind.read == Read::Value);
+        let last = last.filter(|_| together).cloned();
+        work.bind = match together {
+            true => without_value(binds),
+            false => binds.to_vec(),
+        };
         work.on_failure = body_failure(work.on_failure);
         let mut update = Vec::new();
         for entry in fields
@@ -204,6 +222,7 @@ impl Lower<'_> {
             limit: u32::try_from(limit).unwrap_or(u32::MAX),
             update,
             collect,
+            last,
             body: work,
         })))
     }

@@ -38,7 +38,8 @@ fn outside(steps: &[Step]) -> FxHashSet<&str> {
                     items.push((&each.item.name, &each.over));
                 }
                 Node::While(body) => {
-                    found.extend(body.collect.iter().map(|bind| bind.name.as_str()));
+                    let binds = body.collect.iter().chain(&body.last);
+                    found.extend(binds.map(|bind| bind.name.as_str()));
                     for (bind, value) in &body.update {
                         items.push((&bind.name, value));
                     }

@@ -580,7 +580,10 @@ impl Lower<'_> {
             let of = Box::new(self.one_hole(text, "timeout")?);
             return Some(Expr {
                 span: node.span,
-                kind: ExprKind::Times { of, by: 1000 },
+                kind: ExprKind::Seconds {
+                    of,
+                    none: self.dialect.bash_timeout_ms.is_none(),
+                },
             });
         }
         let seconds = fields.number("timeout", self.report)?;
@@ -633,12 +636,17 @@ impl Lower<'_> {
                 "continue_on_error",
                 fields.boolean("continue_on_error", self.report),
             ),
+            ("nonfatal", fields.boolean("nonfatal", self.report)),
             (
                 "fatal",
                 fields.boolean("fatal", self.report).map(|fatal| !fatal),
             ),
         ];
-        let mut decided: Option<(&str, bool)> = None;
+        let mut decided = match word {
+            Some("fail") => Some(("on_error", false)),
+            Some("continue") => Some(("on_error", true)),
+            _ => None,
+        };
         for (field, value) in said {
             let Some(value) = value else { continue };
             match decided {

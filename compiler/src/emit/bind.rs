@@ -4,7 +4,7 @@ use super::Emitter;
 use super::builder::{Label, Writer};
 use super::expr::SCOPE;
 use super::step::{Taken, Try, Ways};
-use crate::ir::{Node, OnFailure, Read, Step, Store};
+use crate::ir::{Action, Node, OnFailure, Read, Step, Store};
 use rrc_vm::isa::Instr;
 
 impl Emitter<'_> {
@@ -237,8 +237,10 @@ fn takes_value(step: &Step, value: Option<Taken>) -> bool {
     value.is_some() || step.bind.iter().any(|bind| bind.read == Read::Value)
 }
 
+/// Of a recipe that failed, what the step in it wrote is not what the recipe gives.
 fn keeps_output(step: &Step) -> bool {
-    step.on_failure == OnFailure::Continue { keep_output: true }
+    let calls = matches!(&step.node, Node::Act(action) if matches!(**action, Action::Call(_)));
+    !calls && step.on_failure == OnFailure::Continue { keep_output: true }
 }
 
 /// Stack: the output of a failed step, then what of it is stored: text, in the form the step

@@ -59,6 +59,15 @@ impl Tables {
         texts
     }
 
+    /// What a value has to be, for `fit`.
+    pub fn wanted(&mut self, name: &str, kind: &str) -> ConstId {
+        let text = |text: &str| Literal::Text(text.to_string());
+        self.literal(&Literal::Map(vec![
+            ("name".to_string(), text(name)),
+            ("kind".to_string(), text(kind)),
+        ]))
+    }
+
     pub fn literal(&mut self, literal: &Literal) -> ConstId {
         let key = match literal {
             Literal::Null => ConstKey::Null,

@@ -2,7 +2,7 @@
 
 use super::builder::{Label, Tables, Writer};
 use crate::ir::{Compare, Equality, Expr, ExprKind, Form, Literal, Missing, Part, Text, Truth};
-use rrc_vm::isa::{Builtin, Instr};
+use rrc_vm::isa::Instr;
 
 /// Where the variables are: the local that every function has them in.
 pub const SCOPE: u8 = 0;
@@ -52,15 +52,12 @@ pub fn expr(writer: &mut Writer, tables: &mut Tables, expr: &Expr) {
             });
         }
         ExprKind::Map(fields) => map(writer, tables, fields),
-        ExprKind::Times { of, by } => {
+        ExprKind::Seconds { of, none } => {
             self::expr(writer, tables, of);
             writer.at(expr.span);
-            writer.push(Instr::Builtin {
-                which: Builtin::Int as u8,
-                arguments: 1,
-            });
-            writer.push(Instr::Int { value: *by });
-            writer.push(Instr::Mul {});
+            let kind = if *none { "seconds_or_none" } else { "seconds" };
+            let wanted = tables.wanted("timeout", kind);
+            writer.push(Instr::Fit { wanted });
         }
         ExprKind::Compare { .. }
         | ExprKind::Not { .. }

@@ -4,7 +4,7 @@ use super::Emitter;
 use super::builder::{Label, Writer};
 use super::expr::{self, DEPTH, SCOPE};
 use super::step::{Exits, Opening, Taken};
-use crate::ir::{Bind, Each, Guard, Step, While};
+use crate::ir::{Bind, Each, Expr, Guard, Step, While};
 use crate::schedule::set_by;
 use rrc_vm::isa::{Instr, Kind, Status};
 
@@ -24,13 +24,19 @@ impl Emitter<'_> {
         w.push(Instr::ListOr { to: w.to(failed) });
         w.push(Instr::Store { local: items });
         let fits = w.label();
-        self.int(w, u64::from(each.limit));
+        match &each.limit_from {
+            None => self.int(w, u64::from(each.limit)),
+            Some(limit) => self.most_items(w, limit, failed),
+        }
         w.push(Instr::Load { local: items });
         w.push(Instr::Length {});
         w.push(Instr::Less {});
         w.push(Instr::Not {});
         w.push(Instr::JumpIf { to: w.to(fits) });
-        let message = format!("the list has more items than the {} allowed", each.limit);
+        let message = match &each.limit_from {
+            None => format!("the list has more items than the {} allowed", each.limit),
+            Some(_) => "the list has more items than `max_iterations` allows".to_string(),
+        };
         w.push(Instr::Fail {
             message: self.tables.text(&message),
         });
@@ -60,6 +66,15 @@ impl Emitter<'_> {
         for local in [items, all, last, at].into_iter().chain(run.collected) {
             w.free(local);
         }
+    }
+
+    /// How long a list may be, as only the run knows.
+    fn most_items(&mut self, w: &mut Writer, limit: &Expr, failed: Label) {
+        expr::expr(w, &mut self.tables, limit);
+        w.at(limit.span);
+        let wanted = self.tables.wanted("max_iterations", "count");
+        w.push(Instr::Fit { wanted });
+        w.push(Instr::IntOr { to: w.to(failed) });
     }
 
     fn each_in_turn(&mut self, w: &mut Writer, each: &Each, run: Run, failed: Label, exits: Exits) {
@@ -384,7 +399,7 @@ impl Emitter<'_> {
         self.end_early(w, exits);
         w.bind(done);
         unshadow(self, w);
-        self.collected(w, body.collect.as_ref(), None, run, value);
+        self.collected(w, body.collect.as_ref(), body.last.as_ref(), run, value);
         let shadows = shadows.into_iter().flat_map(|(_, (a, b))| [a, b]);
         for local in [all, last, at]
             .into_iter()

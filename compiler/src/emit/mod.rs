@@ -18,10 +18,12 @@ mod terms;
 
 use crate::ir::flow::Around;
 use crate::ir::{Expr, Node, Program, Step, Unit};
+use crate::schedule::Set;
 use crate::source::Sources;
 use builder::{Code, Tables, Writer};
 use rrc_vm::isa::{Instr, Kind};
 use rrc_vm::plan::{Input, Limits, NeedKind, Plan, SourceInfo};
+use rustc_hash::FxHashMap;
 use step::Exits;
 
 /// Fuel of a plan: enough for every loop that the limits of a recipe allow, and still an end.
@@ -38,6 +40,8 @@ struct Emitter<'a> {
     program: &'a Program,
     /// The function of each unit.
     units: Vec<u32>,
+    /// What each unit sets, as far as anybody has asked.
+    sets: FxHashMap<usize, Set>,
     /// The functions of each unit's hooks: before a step, after it, when it failed.
     hooks: Vec<[Option<u32>; 3]>,
     /// The unit that is being written.
@@ -158,6 +162,7 @@ impl<'a> Emitter<'a> {
             finished: Vec::new(),
             program,
             units: Vec::new(),
+            sets: FxHashMap::default(),
             hooks: vec![[None; 3]; program.units.len()],
             current: 0,
             given,

@@ -5,6 +5,7 @@ use super::action::Arguments;
 use super::builder::{Label, Writer};
 use super::expr::{self, DEPTH, SCOPE};
 use crate::ir::{Call, Literal};
+use crate::schedule::set_by_all;
 use rrc_vm::isa::Instr;
 use rrc_vm::plan::HostKind;
 
@@ -68,6 +69,7 @@ impl Emitter<'_> {
             w.push(Instr::Take { local: over });
             w.push(Instr::Store { local: passed });
             w.free(over);
+            self.keep_own(w, call, target, passed, failed);
         } else {
             w.push(Instr::Load { local: passed });
             w.push(Instr::Merge {});
@@ -108,6 +110,35 @@ impl Emitter<'_> {
         for local in [depth, passed, child, reply] {
             w.free(local);
         }
+    }
+
+    /// What the recipe sets itself comes back, though the caller may have had it before: the
+    /// second call of a recipe gives what the first did.
+    fn keep_own(&mut self, w: &mut Writer, call: &Call, target: usize, passed: u8, failed: Label) {
+        let program = self.program;
+        let sets = self.sets.entry(target);
+        let sets = sets.or_insert_with(|| set_by_all(program, &program.units[target].steps));
+        let given = |name: &String| call.context.iter().any(|(given, _)| given == name);
+        let own: Vec<(String, Literal)> = sets
+            .names
+            .iter()
+            .filter(|name| !given(name))
+            .map(|name| (name.clone(), Literal::Null))
+            .collect();
+        if own.is_empty() {
+            return;
+        }
+        let names = w.local();
+        w.push(Instr::Const {
+            constant: self.tables.literal(&Literal::Map(own)),
+        });
+        w.push(Instr::MapOr { to: w.to(failed) });
+        w.push(Instr::Store { local: names });
+        w.push(Instr::Take { local: passed });
+        w.push(Instr::Take { local: names });
+        w.push(Instr::Without {});
+        w.push(Instr::Store { local: passed });
+        w.free(names);
     }
 
     /// A recipe whose name is known only when the step runs: whoever runs the plan finds it.

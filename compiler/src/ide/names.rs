@@ -103,6 +103,7 @@ fn set_by<'a>(step: &'a Step, found: &mut Vec<Setting<'a>>) {
             body.collect
                 .iter()
                 .for_each(|bind| add(bind, How::Collected));
+            body.last.iter().for_each(|bind| add(bind, How::Output));
         }
         Node::Seq(_) | Node::Par { .. } | Node::Graph(_) | Node::Act(_) => {}
     }

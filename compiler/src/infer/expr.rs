@@ -103,7 +103,7 @@ impl<'s, 'a> Scope<'s, 'a> {
                     .collect();
                 Type::of(Kind::Map(Rc::new(Shape::closed(fields))))
             }
-            ExprKind::Times { .. } => Type::of(Kind::Number),
+            ExprKind::Seconds { .. } => Type::of(Kind::Number),
             ExprKind::Compare { .. }
             | ExprKind::Not { .. }
             | ExprKind::And { .. }
@@ -149,7 +149,7 @@ fn below(expr: &Expr) -> SmallVec<[&Expr; 2]> {
         ExprKind::Field { of, .. }
         | ExprKind::Not { of, .. }
         | ExprKind::Truth { of, .. }
-        | ExprKind::Times { of, .. } => smallvec![&**of],
+        | ExprKind::Seconds { of, .. } => smallvec![&**of],
         ExprKind::Index { of, at, .. } => smallvec![&**of, &**at],
         ExprKind::List(items) | ExprKind::Call { args: items, .. } => items.iter().collect(),
         ExprKind::Map(fields) => fields.iter().map(|(_, field)| field).collect(),
@@ -257,7 +257,7 @@ pub fn constant(expr: &Expr) -> Option<Value> {
         | ExprKind::Field { .. }
         | ExprKind::Index { .. }
         | ExprKind::Map(_)
-        | ExprKind::Times { .. }
+        | ExprKind::Seconds { .. }
         | ExprKind::Text(_) => return None,
     };
     let short = |text: &Rc<str>| text.len() <= LONGEST;

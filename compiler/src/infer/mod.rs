@@ -321,6 +321,9 @@ impl<'a> Work<'a> {
         if let Some(bind) = &body.collect {
             self.set(unit, &bind.name, &Type::list(Type::unknown()));
         }
+        if let Some(bind) = &body.last {
+            self.set(unit, &bind.name, &Type::unknown());
+        }
     }
 
     fn action(
@@ -469,7 +472,11 @@ fn of_output(store: Store, printed: Option<&Printed>) -> Type {
 fn binds(step: &Step) -> impl Iterator<Item = &Bind> {
     let (collect, last, update) = match &step.node {
         Node::Each(each) => (each.collect.as_ref(), each.last.as_ref(), &[][..]),
-        Node::While(body) => (body.collect.as_ref(), None, body.update.as_slice()),
+        Node::While(body) => (
+            body.collect.as_ref(),
+            body.last.as_ref(),
+            body.update.as_slice(),
+        ),
         _ => (None, None, &[][..]),
     };
     let update = update.iter().map(|(bind, _)| bind);

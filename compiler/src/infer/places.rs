@@ -107,7 +107,7 @@ impl<'a> Walk<'_, 'a> {
         }
         if let Some(deadline) = &step.deadline {
             self.expr(deadline);
-            if let ExprKind::Times { of: value, .. } = &deadline.kind {
+            if let ExprKind::Seconds { of: value, .. } = &deadline.kind {
                 let of = Scope::new(self.facts, self.unit, &self.locals).of(value);
                 self.show(&Place::Integer {
                     value,
@@ -139,6 +139,14 @@ impl<'a> Walk<'_, 'a> {
 
     fn each(&mut self, each: &'a Each) {
         let over = self.expr(&each.over);
+        if let Some(limit) = &each.limit_from {
+            let of = self.expr(limit);
+            self.show(&Place::Integer {
+                value: limit,
+                of: &of,
+                deadline: true,
+            });
+        }
         self.show(&Place::Each { each, over: &over });
         self.locals.push((&each.item.name, element(&over)));
         self.step(&each.body);

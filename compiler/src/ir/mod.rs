@@ -242,7 +242,10 @@ pub struct Each {
     pub width: Option<u32>,
     /// Milliseconds between starts.
     pub pause_ms: u64,
+    /// How long the list may be.
     pub limit: u32,
+    /// The same, where only the run knows it.
+    pub limit_from: Option<Expr>,
     /// Asked after each iteration, if they run one after the other.
     pub until: Option<Guard>,
     pub body: Step,
@@ -257,6 +260,8 @@ pub struct While {
     pub limit: u32,
     pub update: Vec<(Bind, Expr)>,
     pub collect: Option<Bind>,
+    /// As for [`Each`].
+    pub last: Option<Bind>,
     pub body: Step,
 }
 
@@ -465,10 +470,11 @@ pub enum ExprKind {
     },
     List(Vec<Expr>),
     Map(Vec<(String, Expr)>),
-    /// A whole number, scaled: seconds to milliseconds.
-    Times {
+    /// Seconds as milliseconds, for a limit.
+    Seconds {
         of: Box<Expr>,
-        by: i32,
+        /// 0 and nothing say that there is no limit.
+        none: bool,
     },
     Compare {
         op: Compare,

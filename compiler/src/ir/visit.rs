@@ -13,7 +13,7 @@ pub fn walk<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
         ExprKind::Field { of, .. }
         | ExprKind::Not { of, .. }
         | ExprKind::Truth { of, .. }
-        | ExprKind::Times { of, .. } => {
+        | ExprKind::Seconds { of, .. } => {
             walk(of, visit);
         }
         ExprKind::Index { of, at, .. } => {

@@ -247,6 +247,9 @@ impl<'a> Trace<'a> {
             Node::Par { branches, .. } => branches.iter().for_each(|step| self.step(step)),
             Node::Each(each) => {
                 self.reads(&each.over, step);
+                each.limit_from
+                    .iter()
+                    .for_each(|limit| self.reads(limit, step));
                 let before = self.under.len();
                 if !self.has_items(&each.over) {
                     let number = self.number();
@@ -281,6 +284,9 @@ impl<'a> Trace<'a> {
                 }
                 if let Some(until) = &body.until {
                     self.reads(&until.expr, step);
+                }
+                if let Some(last) = &body.last {
+                    self.add(What::Set { bind: last }, step);
                 }
                 self.under.truncate(before);
                 if let Some(collect) = &body.collect {

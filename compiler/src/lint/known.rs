@@ -205,14 +205,12 @@ fn ask(expr: &Expr, into: &mut FxHasher) {
                 ask(value, into);
             }
         }
-        ExprKind::Times { of, by } => {
-            ask(of, into);
-            by.hash(into);
-        }
         ExprKind::Compare {
             op, left, right, ..
         } => both(op.word(), left, right, into),
-        ExprKind::Not { of, .. } | ExprKind::Truth { of, .. } => ask(of, into),
+        ExprKind::Not { of, .. } | ExprKind::Truth { of, .. } | ExprKind::Seconds { of, .. } => {
+            ask(of, into);
+        }
         ExprKind::And { left, right, .. } => both("and", left, right, into),
         ExprKind::Or { left, right, .. } => both("or", left, right, into),
         ExprKind::Call { builtin, args } => {

@@ -98,6 +98,9 @@ pub(super) fn reads<'a>(step: &'a Step, check: &mut dyn FnMut(&'a Expr)) {
         Node::Act(action) => visit::walk_action(action, check),
         Node::Each(each) => {
             visit::walk(&each.over, check);
+            each.limit_from
+                .iter()
+                .for_each(|limit| visit::walk(limit, check));
             if let Some(until) = &each.until {
                 visit::walk(&until.expr, check);
             }
