@@ -127,7 +127,7 @@ fn hold(script: &str) {
                 return;
             }
             Happened::Idle => return,
-            Happened::Done(..) | Happened::Timer(_) => {}
+            Happened::Done(..) | Happened::Timer(_) | Happened::Line(_) => {}
         }
     }
 }

@@ -4,6 +4,7 @@
 //! answers as answers come, and makes events of what the machine says.
 
 mod agents;
+mod approvals;
 mod history;
 mod late;
 mod machines;
@@ -60,8 +61,8 @@ pub struct Memory {
     pub secrets: Secrets,
 }
 
-/// Asks somebody who can answer whether to go on after a stage; none if there is nobody.
-pub type Ask<'a> = dyn FnMut(&str, &str) -> Option<bool> + 'a;
+/// Puts a question to somebody who can answer, about a stage; false if there is nobody.
+pub type Ask<'a> = dyn FnMut(&str, &str) -> bool + 'a;
 
 /// How a run ended, and what it did.
 #[derive(Debug)]
@@ -133,6 +134,8 @@ struct Driver<'a> {
     /// Calls that wait until fewer processes run.
     waiting: VecDeque<Job>,
     agents: agents::Queue,
+    /// Questions about stages; the first of them has been put.
+    questions: VecDeque<approvals::Question>,
     /// Replies that need nothing from outside.
     ready: VecDeque<Ready>,
     /// The ends of pieces of long lines.
@@ -204,6 +207,7 @@ impl<'a> Driver<'a> {
             timers: FxHashMap::default(),
             waiting: VecDeque::new(),
             agents: agents::Queue::default(),
+            questions: VecDeque::new(),
             ready: VecDeque::new(),
             pieces: FxHashMap::default(),
             hidden: FxHashMap::default(),

@@ -452,6 +452,21 @@ impl Poller {
         }
     }
 
+    /// No longer looks at a descriptor that stays open.
+    pub fn remove(&mut self, fd: impl AsFd, token: u64) {
+        match self {
+            #[cfg(target_os = "linux")]
+            Poller::Epoll { epoll, .. } => {
+                // It may never have been added, and then there is nothing to remove.
+                let _ = rustix::event::epoll::delete(epoll, fd);
+            }
+            Poller::Poll { entries } => {
+                let _ = fd;
+                entries.retain(|entry| entry.1 != token);
+            }
+        }
+    }
+
     /// A descriptor that becomes readable when the child ends; none where CHLD must do.
     pub fn watch_end(&mut self, pid: u32, token: u64) -> io::Result<Option<OwnedFd>> {
         match self {

@@ -11,6 +11,7 @@
 mod contract;
 pub(crate) mod family;
 mod launch;
+mod terminal;
 
 use std::collections::VecDeque;
 use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
@@ -24,6 +25,7 @@ use crate::clock::{Clock, Key};
 use crate::os::{self, Ended, Interest, Poller, Received, Sent};
 use crate::watchdog::Watchdog;
 use family::Marker;
+use terminal::TERMINAL;
 
 pub use contract::{ErrorKind, ExecError, Inherit, Outcome, Request, Script};
 pub use family::MARKER;
@@ -66,6 +68,8 @@ pub enum Happened {
     Output(ChildId, Stream, Vec<u8>),
     Timer(TimerId),
     Signal(Signal),
+    /// What was typed after `await_line`; none at the end of the input.
+    Line(Option<String>),
     /// Nothing is running and no timer is set.
     Idle,
 }
@@ -96,6 +100,7 @@ pub struct Loop {
     /// Orphans become our children, so that having none proves that nothing is left.
     adopts: bool,
     signals: bool,
+    listening: bool,
     launcher: launch::Launcher,
     wants_watchdog: bool,
     watchdog: Option<Watchdog>,
@@ -194,6 +199,7 @@ impl Loop {
             marker: Marker::new(&setup.run),
             adopts,
             signals: setup.signals,
+            listening: false,
             launcher: launch::Launcher::new()?,
             wants_watchdog: setup.watchdog,
             watchdog: None,
@@ -328,7 +334,7 @@ impl Loop {
             if let Some(happened) = self.happened.pop_front() {
                 return happened;
             }
-            let idle = self.children.is_empty() && self.clock.is_empty();
+            let idle = self.children.is_empty() && self.clock.is_empty() && !self.listening;
             self.turn(idle.then_some(Duration::ZERO));
             if idle && self.happened.is_empty() {
                 return Happened::Idle;
@@ -390,6 +396,9 @@ impl Loop {
                 self.happened.push_back(Happened::Signal(signal));
             }
             return;
+        }
+        if token == TERMINAL {
+            return self.hear();
         }
         let id = token >> 2;
         match token & 3 {

@@ -121,3 +121,36 @@ fn progress_elsewhere_is_plain_lines() {
         "started quick (bash)\nstarted slow (bash)\nstarted last (bash)\n"
     );
 }
+
+/// Runs a recipe with a gate on a terminal at which somebody types, after a while.
+#[track_caller]
+fn at_the_gate(keys: &str, words: &str, code: i32) -> String {
+    let folder = Folder::with(
+        "a.yaml",
+        "name: t\nversion: 1.0.0\ndescription: d\nstages:\n\
+         - {name: one, approval: {required: true, prompt: 'go?'}, \
+         steps: [{id: a, type: bash, command: echo a}]}\n\
+         - {name: two, steps: [{id: b, type: bash, command: echo b}]}\n",
+    );
+    let script = format!(
+        "(sleep 1; printf '{keys}'; sleep 1) | script -qec \"$RRC run a.yaml {words}\" /dev/null"
+    );
+    let said = folder.sh(&script).env("TERM", "xterm").go().exits(code);
+    said.out
+}
+
+#[test]
+fn somebody_who_is_asked_can_answer_and_can_stop_the_run() {
+    let said = at_the_gate("y\\n", "", 0);
+    assert!(said.contains("completed") && said.contains(" b"), "{said}");
+    let said = at_the_gate("what\\nn\\n", "", 1);
+    assert!(said.contains("stage `one` was denied"), "{said}");
+    let said = at_the_gate("\\003", "", 130);
+    assert!(said.contains("cancelled"), "{said}");
+}
+
+#[test]
+fn the_time_of_a_run_passes_while_somebody_is_asked() {
+    let said = at_the_gate("", "--timeout 0.5", 1);
+    assert!(said.contains("longer than allowed"), "{said}");
+}

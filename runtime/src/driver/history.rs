@@ -1,6 +1,7 @@
 //! Making a recorded run again: the machine is told what it was told, in the same order, and nothing
 //! is done. Taking a run up again is this until the record ends, and then going on for real.
 
+use super::approvals::Question;
 use super::machines::Machines;
 use super::perform::Asked;
 use super::{Driver, Stop};
@@ -108,8 +109,10 @@ impl Driver<'_> {
         if asked.kind == Some(HostKind::Approve) {
             let reply = past.replies.iter().find(|(known, ..)| *known == ticket);
             if let Some(approved) = reply.map(|(_, value, _)| !value.failed()) {
-                self.say_approval(&args, None);
-                self.say_approval(&args, Some(approved));
+                let question = Question::new(asked, &args);
+                self.say_approval(&question, None);
+                self.say_approval(&question, Some(approved));
+                asked = question.asked;
             }
         }
         if let Some(past) = &mut self.past {
@@ -212,9 +215,15 @@ impl Driver<'_> {
             match held {
                 Held::Call(asked, args) => {
                     if asked.kind == Some(HostKind::Approve) {
-                        self.say_approval(&args, None);
+                        let question = Question::new(asked, &args);
+                        self.say_approval(&question, None);
+                        match status {
+                            RunStatus::Paused => self.wait_for(question),
+                            _ => self.reply_interrupted(question.asked),
+                        }
+                    } else {
+                        self.reply_interrupted(asked);
                     }
-                    self.reply_interrupted(asked);
                 }
                 Held::Timer(asked, _) => self.reply_interrupted(asked),
             }

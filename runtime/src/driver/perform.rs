@@ -4,7 +4,7 @@ use super::agents::{Asking, staged};
 use super::machines::Machines;
 use super::{Driver, Stop};
 use crate::capture::LONGEST_LINE;
-use crate::event::{RecordId, StepRef, What};
+use crate::event::{RecordId, What};
 use crate::journal::{Again, Print};
 use crate::process::{self, ChildId, Happened, Request, Stream, TimerId};
 use crate::record::Ran;
@@ -14,7 +14,7 @@ use crate::validate;
 use rrc_vm::convert::from_json;
 use rrc_vm::fault::FailureKind;
 use rrc_vm::machine::{Call, Ticket};
-use rrc_vm::plan::{HostKind, StepKind};
+use rrc_vm::plan::HostKind;
 use rrc_vm::text::render;
 use rrc_vm::value::Value;
 use std::time::Duration;
@@ -79,10 +79,10 @@ pub(super) struct Running {
 
 /// A reply that needs nothing from outside.
 pub(super) struct Ready {
-    asked: Asked,
-    value: Value,
+    pub asked: Asked,
+    pub value: Value,
     /// Whether it came of the call; else the run is being stopped, and the call was not done.
-    real: bool,
+    pub real: bool,
 }
 
 /// Bytes of output that are kept of a hook, for saying why it failed.
@@ -219,7 +219,7 @@ impl Driver<'_> {
     }
 
     /// Before anything happens that cannot be taken back, it is written down that it will.
-    fn begin(&mut self, asked: &Asked) {
+    pub(super) fn begin(&mut self, asked: &Asked) {
         let Some(print) = asked.print else { return };
         let ms = self.now_ms();
         let Some(journal) = &mut self.journal else {
@@ -237,54 +237,6 @@ impl Driver<'_> {
             let text = format!("the run is not recorded any further: {words}");
             self.say(None, None, What::RunWarning { text });
         }
-    }
-
-    fn approve(&mut self, asked: Asked, args: &Args) {
-        let stage = render(args.get("stage")).to_string();
-        let prompt = self.secrets.text(&render(args.get("prompt"))).into_owned();
-        self.begin(&asked);
-        self.say_approval(args, None);
-        let answer = if self.settings.deny.contains(&stage) {
-            Some(false)
-        } else if self.settings.approve.contains(&stage) {
-            Some(true)
-        } else {
-            (self.ask)(&stage, &prompt)
-        };
-        let Some(approved) = answer else {
-            self.stopping = Some(Stop::Pause);
-            let message = format!("waiting for the approval of stage `{stage}`");
-            let value = reply::refusal(FailureKind::Interrupted, message);
-            let real = false;
-            return self.ready.push_back(Ready { asked, value, real });
-        };
-        self.say_approval(args, Some(approved));
-        let reply = match approved {
-            true => Value::Null,
-            false => {
-                let message = format!("stage `{stage}` was denied");
-                reply::refusal(FailureKind::Denied, message)
-            }
-        };
-        self.reply(asked, reply);
-    }
-
-    /// Says that an approval is asked for, or what the answer was.
-    pub(super) fn say_approval(&mut self, args: &Args, answer: Option<bool>) {
-        let stage = render(args.get("stage")).to_string();
-        let known = StepRef {
-            record: None,
-            id: stage.clone(),
-            path: stage,
-            kind: StepKind::Stage,
-        };
-        let what = match answer {
-            Some(approved) => What::ApprovalAnswered { approved },
-            None => What::ApprovalRequested {
-                prompt: render(args.get("prompt")).to_string(),
-            },
-        };
-        self.say(Some(known), None, what);
     }
 
     fn start_waiting(&mut self) {
@@ -335,6 +287,7 @@ impl Driver<'_> {
             }
         }
         self.cancel_agent(ticket);
+        self.cancel_question(ticket);
         self.ready.retain(|ready| ready.asked.ticket != ticket);
         let child = self
             .children
@@ -370,6 +323,7 @@ impl Driver<'_> {
             Happened::Timer(timer) if Some(timer) == self.deadline => self.stop(Stop::Timeout),
             Happened::Timer(timer) => self.time_passed(machine, timer),
             Happened::Signal(signal) => self.stop(Stop::Signal(signal)),
+            Happened::Line(line) => self.heard(line),
             // The machine waits for something that the loop does not know of: it was cancelled.
             Happened::Idle => self.give_up(),
         }
@@ -589,6 +543,7 @@ impl Driver<'_> {
             Some(_) => children.into_iter().for_each(|child| self.os.kill(child)),
         }
         self.stopping.get_or_insert(why);
+        self.drop_questions();
         for job in std::mem::take(&mut self.waiting) {
             self.reply_interrupted(job.asked);
         }
