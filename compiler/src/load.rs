@@ -8,7 +8,7 @@ mod findings;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Report};
 use crate::dialect::choose::{Choice, Pins, Reason, choose};
-use crate::dialect::{self, Dialect, Lowered, Parent, template};
+use crate::dialect::{self, Dialect, Lowered, Parent, template, unknown_step};
 use crate::doc::{self, json, yaml};
 use crate::ir::flow::Flow;
 use crate::ir::{Action, ExprKind, Literal, Node, Part, Program, Script, Step, Text, Unit, visit};
@@ -63,6 +63,7 @@ pub fn load(
         world,
         options,
         sources,
+        paths: FxHashMap::default(),
         report,
         units: Vec::new(),
         known: FxHashMap::default(),
@@ -284,6 +285,8 @@ struct Loader<'a> {
     world: &'a dyn World,
     options: Options<'a>,
     sources: &'a mut Sources,
+    /// Where each source was found.
+    paths: FxHashMap<SourceId, String>,
     report: &'a mut Report,
     units: Vec<Read>,
     /// Files that were read, and the unit each became.
@@ -300,6 +303,7 @@ impl Loader<'_> {
         chain: &mut Vec<String>,
     ) -> File {
         let alone = self.alone(path, caller);
+        self.paths.insert(alone.id, path.to_string());
         self.sources.add_as(alone.id, alone.source);
         self.report.findings.extend(alone.findings);
         self.ignores.extend(alone.ignores);
@@ -375,8 +379,25 @@ impl Loader<'_> {
         }
         chain.push(found.clone());
         match self.file(&found, Some(dialect), chain).unit {
-            Some(base) => merge(base, unit, &parent),
+            Some(base) => {
+                self.after_parents(&base, &parent.after);
+                merge(base, unit, &parent)
+            }
             None => unit,
+        }
+    }
+
+    /// Steps that a child wants to come after, and that it does not have itself.
+    fn after_parents(&mut self, base: &Unit, after: &[(String, Span)]) {
+        let mut ids: Vec<&str> = Vec::new();
+        for step in &base.steps {
+            visit::steps(step, &mut |step| ids.push(&step.id));
+        }
+        for (name, span) in after {
+            if !ids.contains(&name.as_str()) {
+                self.report
+                    .add(unknown_step(name, *span, ids.iter().copied()));
+            }
         }
     }
 
@@ -400,6 +421,7 @@ impl Loader<'_> {
         while at < self.units.len() {
             let mut steps = std::mem::take(&mut self.units[at].unit.steps);
             let (path, dialect) = (self.units[at].path.clone(), self.units[at].dialect);
+            let secrets = self.units[at].unit.secrets.clone();
             let settled = match at {
                 0 if !self.options.open => settled(&self.units[0].unit, &steps),
                 _ => FxHashMap::default(),
@@ -407,11 +429,14 @@ impl Loader<'_> {
             for step in &mut steps {
                 visit::calls_mut(step, &mut |call| {
                     // A name that is known only at run time is found at run time.
-                    let Some((name, sure)) = self.name(&call.recipe, &settled) else {
+                    let Some((name, sure)) = self.name(&call.recipe, &settled, &secrets) else {
                         return;
                     };
-                    if sure || self.world.find_recipe(&name, &path).is_some() {
-                        call.target = self.target(&name, &path, dialect, call.recipe.span);
+                    // A step of a parent looks beside the parent.
+                    let written = self.paths.get(&call.recipe.span.source);
+                    let from = written.unwrap_or(&path).clone();
+                    if sure || self.world.find_recipe(&name, &from).is_some() {
+                        call.target = self.target(&name, &from, dialect, call.recipe.span);
                     }
                 });
                 visit::flows_mut(step, &mut |flow| {
@@ -454,7 +479,12 @@ impl Loader<'_> {
 
     /// The name of a recipe, if it is in the file or made of values that are given, or of defaults
     /// that no step changes; and whether that is sure: another value may be given some day.
-    fn name(&self, text: &Text, settled: &FxHashMap<String, String>) -> Option<(String, bool)> {
+    fn name(
+        &self,
+        text: &Text,
+        settled: &FxHashMap<String, String>,
+        secrets: &[String],
+    ) -> Option<(String, bool)> {
         let mut name = String::new();
         let mut sure = true;
         for part in &text.parts {
@@ -464,6 +494,10 @@ impl Loader<'_> {
                     let ExprKind::Var { name: variable, .. } = &expr.kind else {
                         return None;
                     };
+                    // What it names is nobody's business; the run will find it.
+                    if secrets.contains(variable) {
+                        return None;
+                    }
                     let given = self.options.given.map(|given| given.get(variable.as_str()));
                     match given {
                         Some(Some(value)) => name.push_str(&render(value)),

@@ -11,10 +11,11 @@
 mod contract;
 pub(crate) mod family;
 mod launch;
+mod streams;
 mod terminal;
 
 use std::collections::VecDeque;
-use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
+use std::io::{self, PipeReader};
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
@@ -25,6 +26,7 @@ use crate::clock::{Clock, Key};
 use crate::os::{self, Ended, Interest, Poller, Received, Sent};
 use crate::watchdog::Watchdog;
 use family::Marker;
+use streams::Feed;
 use terminal::TERMINAL;
 
 pub use contract::{ErrorKind, ExecError, Inherit, Outcome, Request, Script};
@@ -150,14 +152,6 @@ struct Child {
     io_error: Option<String>,
     warnings: Vec<String>,
     slot: Option<usize>,
-}
-
-/// Bytes on their way to a standard input.
-struct Feed {
-    pipe: PipeWriter,
-    bytes: Vec<u8>,
-    written: usize,
-    watched: bool,
 }
 
 /// A descriptor of a child, as the poller's token carries it.
@@ -407,83 +401,6 @@ impl Loop {
             2 => self.feed(id),
             _ => self.look_for_end(id),
         }
-    }
-
-    fn listen_once(&mut self, id: u64, stream: Stream) {
-        self.read(id, stream, 1);
-        self.finish_if_quiet(id);
-    }
-
-    /// Reads at most `most` buffers, so that one loud child cannot starve the others.
-    fn read(&mut self, id: u64, stream: Stream, most: usize) {
-        let Some(child) = self.children.get_mut(&id) else {
-            return;
-        };
-        let at = stream as usize;
-        let mut closed = false;
-        for _ in 0..most {
-            let Some(pipe) = &mut child.streams[at] else {
-                return;
-            };
-            match pipe.read(&mut self.buffer) {
-                Ok(0) => closed = true,
-                Ok(count) => {
-                    let bytes = &self.buffer[..count];
-                    child.captures[at].push(bytes);
-                    closed |= child.whole && at == 0 && child.captures[at].truncated();
-                    if let Some(lines) = &mut child.lines {
-                        let happened = &mut self.happened;
-                        lines[at].push(bytes, |line| {
-                            happened.push_back(Happened::Output(ChildId(id), stream, line));
-                        });
-                    }
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => {
-                    child.io_error = Some(error.to_string());
-                    closed = true;
-                }
-            }
-            if closed {
-                self.poller.forget(token(id, part_of(stream)));
-                child.streams[at] = None;
-            }
-        }
-    }
-
-    /// Writes what the standard input takes without blocking.
-    fn feed(&mut self, id: u64) {
-        let Some(child) = self.children.get_mut(&id) else {
-            return;
-        };
-        let Some(feed) = &mut child.stdin else {
-            return;
-        };
-        while feed.written < feed.bytes.len() {
-            match feed.pipe.write(&feed.bytes[feed.written..]) {
-                Ok(count) => feed.written += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    if !feed.watched {
-                        let token = token(id, Part::In);
-                        if self.poller.add(&feed.pipe, token, Interest::Write).is_err() {
-                            child.io_error = Some("its input could not be written".to_owned());
-                            break;
-                        }
-                        feed.watched = true;
-                    }
-                    return;
-                }
-                // A program may leave its input unread.
-                Err(_) => {
-                    child.stdin_unread = true;
-                    break;
-                }
-            }
-        }
-        self.poller.forget(token(id, Part::In));
-        child.stdin = None;
     }
 
     fn look_for_ends(&mut self) {

@@ -22,6 +22,7 @@ mod strange;
 pub mod template;
 mod text;
 
+pub use order::unknown_step;
 pub use recipe::{Lowered, Options, Parent, lower, lower_expression};
 
 use crate::doc::{Node, Schema};

@@ -3,10 +3,14 @@
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Fix, Report, nearest};
 use crate::doc::{Node, Text};
+use crate::source::Span;
 use rustc_hash::FxHashMap;
 
-/// Looks at every `depends_on` of a recipe, wherever its steps stand.
-pub fn check(recipe: Node<'_>, report: &mut Report) {
+/// Looks at every `depends_on` of a recipe, wherever its steps stand. Of one that extends another,
+/// gives the names that must be the other's steps.
+pub fn check(recipe: Node<'_>, report: &mut Report) -> Vec<(String, Span)> {
+    let extends = recipe.get("extends").is_some();
+    let mut others = Vec::new();
     let mut steps = Vec::new();
     collect(recipe, &mut steps);
     let mut ids: FxHashMap<&str, (usize, Text<'_>)> = FxHashMap::default();
@@ -37,17 +41,29 @@ pub fn check(recipe: Node<'_>, report: &mut Report) {
                         .help("steps run in the order of the file: move it before this one"),
                 ),
                 None if !complete => {}
+                None if extends => others.push((name.text().to_string(), name.inner())),
                 None => {
-                    let finding = finding(format!("there is no step `{}`", name.text()));
-                    report.add(match nearest(name.text(), ids.keys().copied()) {
-                        Some(near) => finding
-                            .help(format!("did you mean `{near}`?"))
-                            .fix(Fix::rename(name.text(), near, name.inner())),
-                        None => finding.help("name the `id` of a step before this one"),
-                    });
+                    report.add(unknown_step(name.text(), name.inner(), ids.keys().copied()));
                 }
             }
         }
+    }
+    others
+}
+
+/// There is no such step among these.
+pub fn unknown_step<'a>(
+    name: &str,
+    span: Span,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Diagnostic {
+    let message = format!("there is no step `{name}`");
+    let finding = Diagnostic::new(&codes::UNKNOWN_STEP, span, message);
+    match nearest(name, known) {
+        Some(near) => finding
+            .help(format!("did you mean `{near}`?"))
+            .fix(Fix::rename(name, near, span)),
+        None => finding.help("name the `id` of a step before this one"),
     }
 }
 

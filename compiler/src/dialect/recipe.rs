@@ -72,7 +72,7 @@ pub fn lower(
     let mut steps = lower.validations(&fields);
     steps.extend(lower.all_steps(&fields));
     lower.unique_ids(&steps);
-    order::check(node, lower.report);
+    let after = order::check(node, lower.report);
     raw::check(&lower.pasted, &steps, lower.report);
     portable::say_quoted(dialect, &lower.quoted, lower.report);
     slips::check(node, lower.report);
@@ -84,6 +84,7 @@ pub fn lower(
         name: name.text().to_string(),
         span: name.inner(),
         has_limits: fields.has("recursion"),
+        after,
     });
     let mut given = lower.given;
     if dialect.reserved.contains(&SESSION) {
@@ -120,6 +121,8 @@ pub struct Parent {
     pub span: Span,
     /// Whether the child says its own limits.
     pub has_limits: bool,
+    /// Steps that the child wants to come after, which must be the parent's.
+    pub after: Vec<(String, Span)>,
 }
 
 /// One condition over variables that are given from outside, and a unit for it to stand in.

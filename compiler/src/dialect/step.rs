@@ -37,7 +37,8 @@ impl Lower<'_> {
             Some(text) => (text.text().to_string(), text.inner()),
             None => (String::new(), fields.head()),
         };
-        if id.trim().is_empty() && fields.has("id") {
+        let written = fields.node("id").and_then(|id| id.text());
+        if written.is_some_and(|id| id.text().trim().is_empty()) {
             let message = "`id` of this step is blank";
             self.report.add(
                 Diagnostic::new(&codes::BAD_VALUE, span, message).help("give the step a name"),
@@ -151,6 +152,7 @@ impl Lower<'_> {
             return named.or_else(|| Some(inferred()));
         }
         if compound {
+            strange::beside_steps(fields, self.report);
             return Some(kind);
         }
         // A step that says nothing and has only another kind's fields has most likely left out
@@ -180,7 +182,7 @@ impl Lower<'_> {
             let foreign: Vec<&str> = own.iter().copied().filter(|f| fields.has(f)).collect();
             strange::foreign(fields, kind, other, &foreign, self.report);
         }
-        Some(kind)
+        Some(strange::likely_kind(fields, kind))
     }
 
     /// Takes out the fact that the variable of a loop hides from its body.
@@ -254,6 +256,7 @@ impl Lower<'_> {
             shell.text().rsplit('/').next().unwrap_or("")
         });
         if !["bash", "sh"].contains(&program) {
+            strange::other_language(command, program, self.report);
             let mut number = 0;
             self.report.findings.retain(|finding| {
                 number += 1;

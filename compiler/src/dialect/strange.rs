@@ -5,7 +5,8 @@ use super::fields::KINDS;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Report};
 use crate::doc::fields::{Fields, article, name_span};
-use crate::doc::{Entry, Plain, Schema, resolve};
+use crate::doc::{Entry, Plain, Schema, Text, resolve};
+use crate::expr::{self, Filter, Piece};
 use crate::source::Span;
 
 /// A field that another kind of step has is not what was meant, however near its name is.
@@ -77,6 +78,66 @@ pub fn foreign(
         finding = finding.label(*span, "and this");
     }
     report.add(finding);
+}
+
+/// What a step does that has only the fields of another kind: that it lacks its own is no second
+/// mistake.
+pub fn likely_kind(fields: &Fields<'_>, kind: &'static str) -> &'static str {
+    let has = |own: &&[&str]| own.iter().any(|field| fields.has(field));
+    let own = KINDS.iter().find(|(name, _)| *name == kind);
+    if own.is_some_and(|(_, own)| has(own)) {
+        return kind;
+    }
+    let other = KINDS.iter().find(|(_, own)| has(own));
+    other.map_or(kind, |(other, _)| other)
+}
+
+/// A step that holds others does not do anything itself.
+pub fn beside_steps(fields: &Fields<'_>, report: &mut Report) {
+    const WORK: [&str; 6] = ["command", "prompt", "agent", "recipe", "template", "tool"];
+    const AROUND: [&str; 5] = ["shell", "stdin", "env", "cwd", "parse_json"];
+    let place = |field: &str| fields.key_span(field).unwrap_or_else(|| fields.head());
+    if let Some(field) = WORK.into_iter().find(|field| fields.has(field)) {
+        let message = format!("`{field}` would never run: `steps` says what the step does");
+        report.add(
+            Diagnostic::new(&codes::EXCLUSIVE_FIELDS, place(field), message)
+                .label(place("steps"), "the other is here")
+                .help(format!(
+                    "make a step of `steps` of it, or remove one of the two: `{field}` or `steps`"
+                )),
+        );
+        return;
+    }
+    for field in AROUND.into_iter().filter(|field| fields.has(field)) {
+        let message = format!("`{field}` has no effect on a step that holds others");
+        report.add(
+            Diagnostic::new(&codes::IDLE_FIELD, place(field), message)
+                .help(format!("write `{field}` on the steps that need it")),
+        );
+    }
+}
+
+/// A hole becomes a variable of the shell, which programs in other languages do not read.
+pub fn other_language(command: Text<'_>, program: &str, report: &mut Report) {
+    const SHELLS: [&str; 5] = ["dash", "zsh", "ksh", "ash", "busybox"];
+    if SHELLS.contains(&program) || program.contains("{{") {
+        return;
+    }
+    for piece in expr::scan(command.text()).pieces {
+        let Piece::Hole(hole) = piece else { continue };
+        if matches!(hole.filter, Some((Filter::Raw, _))) {
+            continue;
+        }
+        let name = hole.path.root();
+        let message = format!("`{program}` does not read the variables that holes become");
+        report.add(
+            Diagnostic::new(&codes::NO_SAFE_FORM, command.span(hole.range), message).help(format!(
+                "pass it with `env: {{NAME: \"{{{{{name}}}}}\"}}`, and read the environment in \
+                 the program"
+            )),
+        );
+        return;
+    }
 }
 
 /// `inputs: [{name, description}, …]` beside a `context` tells people what the recipe takes.

@@ -295,6 +295,12 @@ impl Scan<'_, '_, '_> {
                 }
             }
             "mapfile" | "readarray" => {
+                // Bash evaluates what follows `-C` for the lines it reads.
+                for pair in rest.windows(2) {
+                    if pair[0].literal() == Some("-C") {
+                        self.mark_source(&pair[1], program, false);
+                    }
+                }
                 for name in rest.iter().filter_map(Word::literal) {
                     self.found.declare_array(name);
                 }
@@ -347,9 +353,7 @@ impl Scan<'_, '_, '_> {
             let equals = word.shape.iter().position(|byte| *byte == b'=');
             let name = &word.shape[..equals.unwrap_or(word.shape.len())];
             if name.contains(&HOLE) {
-                if program != "export" {
-                    self.variable_argument(word);
-                }
+                self.variable_argument(word);
                 continue;
             }
             let name = std::str::from_utf8(name).unwrap_or("");
