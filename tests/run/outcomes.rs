@@ -329,3 +329,105 @@ fn what_would_run_is_shown_with_all_that_decides_about_it() {
     let planned = run(&folder, &args, 0);
     assert_eq!(planned["context"], serde_json::json!({"xs": [1]}));
 }
+
+#[test]
+fn a_timeout_that_a_hole_gives_keeps_its_fraction_and_must_be_one() {
+    let recipe = |seconds: &str| {
+        format!(
+            "name: t\nversion: 1.0.0\ndescription: d\ncontext: {{t: {seconds}}}\nsteps:\n\
+             - {{id: a, type: bash, command: sleep 1.5, timeout: '{{{{t}}}}'}}\n"
+        )
+    };
+    let said = report(&recipe("0.3"), &[], 1);
+    let error = said["error"].as_str().unwrap();
+    assert!(error.contains("longer than allowed"), "{error}");
+    for wrong in ["0", "-1"] {
+        let said = report(&recipe(wrong), &[], 1);
+        let error = said["error"].as_str().unwrap();
+        assert!(
+            error.contains("`timeout` must be a number of seconds above 0"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_loop_of_several_steps_gives_what_its_last_turn_gave() {
+    let steps = "- id: a\n  foreach: '{{l}}'\n  output: o\n  steps:\n  \
+                 - {id: q, type: bash, command: 'echo q{{item}}', output: x}\n";
+    let recipe =
+        amplifier(steps).replace("steps:\n- id: a", "context: {l: [1, 2]}\nsteps:\n- id: a");
+    let said = report(&recipe, &[], 0);
+    assert_eq!(said["context"]["o"], "q2\n");
+    let steps = "- id: a\n  while_condition: '{{n}} < 2'\n  output: o\n  \
+                 update_context: {n: '{{_loop_iteration}}'}\n  steps:\n  \
+                 - {id: q, type: bash, command: 'echo q{{n}}', output: x}\n";
+    let recipe = amplifier(steps).replace("steps:\n- id: a", "context: {n: 0}\nsteps:\n- id: a");
+    let said = report(&recipe, &[], 0);
+    assert_eq!(said["context"]["o"], "q1\n");
+}
+
+#[test]
+fn a_list_may_be_as_long_as_a_value_says() {
+    let recipe = "name: t\nversion: 1.0.0\ndescription: d\ncontext: {l: [1, 2], m: 2}\nsteps:\n\
+                  - {id: a, type: bash, foreach: '{{l}}', max_iterations: '{{m}}', command: 'true'}\n";
+    report(recipe, &[], 0);
+    let said = report(recipe, &["--set", "m=1"], 1);
+    let error = said["error"].as_str().unwrap();
+    assert!(
+        error.contains("more items than `max_iterations`"),
+        "{error}"
+    );
+}
+
+#[test]
+fn each_call_of_a_recipe_gives_what_it_set() {
+    let folder = Folder::with(
+        "a.yaml",
+        "# rrc: dialect = amplihack\nname: t\ncontext: {l: [1, 2, 3]}\nsteps:\n\
+         - {id: a, foreach: '{{l}}', recipe: sub, context: {k: '{{item}}'}, collect: c}\n",
+    );
+    folder.write(
+        "sub.yaml",
+        "# rrc: dialect = amplihack\nname: sub\nsteps: [{id: x, command: 'echo {{k}}0'}]\n",
+    );
+    let said = run(&folder, &[], 0);
+    assert_eq!(
+        said["context"]["c"],
+        serde_json::json!([{"x": 10}, {"x": 20}, {"x": 30}])
+    );
+}
+
+#[test]
+fn a_recipe_that_failed_does_not_give_what_a_step_in_it_wrote() {
+    let folder = Folder::with(
+        "a.yaml",
+        "name: t\nversion: 1.0.0\ndescription: d\ncontext: {o: old}\nsteps:\n\
+         - {id: c, type: recipe, recipe: bad, output: o, on_error: continue}\n",
+    );
+    folder.write(
+        "bad.yaml",
+        amplifier("- {id: f, type: bash, command: 'echo inner; exit 5'}\n"),
+    );
+    let said = run(&folder, &[], 0);
+    assert_eq!(said["context"]["o"], "old");
+}
+
+#[test]
+fn steps_of_a_parent_are_known_and_look_beside_it() {
+    let folder = Folder::with(
+        "a.yaml",
+        "# rrc: dialect = amplihack\nname: t\nextends: lib/base\n\
+         steps: [{id: z, command: echo z, depends_on: [one]}]\n",
+    );
+    folder.write(
+        "lib/base.yaml",
+        "# rrc: dialect = amplihack\nname: base\nsteps: [{id: one, recipe: helper}]\n",
+    );
+    folder.write(
+        "lib/helper.yaml",
+        "# rrc: dialect = amplihack\nname: helper\nsteps: [{id: h, command: echo helped}]\n",
+    );
+    let said = run(&folder, &[], 0);
+    assert_eq!(said["context"]["h"], "helped");
+}
