@@ -210,6 +210,11 @@ pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> O
 /// Whether a name is another one with a slip of the hand, and not a sister of it: one edit, of
 /// letters, in a word of some length, and not at its plural.
 pub fn is_slip(written: &str, meant: &str) -> bool {
+    // Most names are too long or too short, and nothing more need be known about them.
+    let ascii = written.is_ascii() && meant.is_ascii();
+    if ascii && written.len().abs_diff(meant.len()) > 1 {
+        return false;
+    }
     let (one, other) = (letters(written), letters(meant));
     let plural = |one: &[char], other: &[char]| matches!(one.split_last(), Some(('s', rest)) if rest == other);
     if distance(&one, &other, 1) > 1 || plural(&one, &other) || plural(&other, &one) {

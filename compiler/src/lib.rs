@@ -78,6 +78,9 @@ pub fn check(
         .findings
         .iter()
         .any(|finding| finding.code == &codes::DIALECT_CONFLICT);
+    if let Some(given) = options.given {
+        lint::given::values(&loaded.program, given, &mut report);
+    }
     if !confused {
         let facts = infer::infer(&loaded.program, options.given);
         lint::lint(&loaded.program, &links, &facts, &mut report);

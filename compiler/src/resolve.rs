@@ -4,15 +4,20 @@
 //! read *through* it is not looked at further. A recipe that sees its caller's variables is
 //! checked against everything that any caller may have set.
 
+mod links;
+
+pub use links::Links;
+
 use crate::codes;
 use crate::codes::Severity;
-use crate::diagnostic::{Applicability, Diagnostic, Fix, Label, Report, nearest};
+use crate::diagnostic::{Applicability, Diagnostic, Fix, Label, Report, is_slip, nearest};
 use crate::ir::visit;
 use crate::ir::{
     Action, Bind, Call, Expr, ExprKind, Graph, HOOK_NAMES, Missing, Node, Program, Step, Unit,
 };
 use crate::source::{SourceId, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::cell::OnceCell;
 
 /// Names that are set while a loop runs its body.
 const LOOP_NAMES: [&str; 2] = ["_loop_index", "_loop_iteration"];
@@ -181,104 +186,12 @@ enum Ended {
     SideBySide,
 }
 
-/// What units can know of each other's variables.
-pub struct Links<'a> {
-    /// What each unit may have set when it is done, calls included.
-    pub sets: Vec<FxHashSet<&'a str>>,
-    /// What callers may give each unit.
-    pub given: Vec<FxHashSet<&'a str>>,
-    /// Units that call recipes nobody knows yet, which may set anything.
-    pub open: Vec<bool>,
-}
-
-impl<'a> Links<'a> {
-    pub fn new(program: &'a Program) -> Links<'a> {
-        let count = program.units.len();
-        let mut links = Links {
-            sets: vec![FxHashSet::default(); count],
-            given: vec![FxHashSet::default(); count],
-            open: vec![false; count],
-        };
-        let mut calls: Vec<(usize, &'a Call)> = Vec::new();
-        for (number, unit) in program.units.iter().enumerate() {
-            let sets = &mut links.sets[number];
-            sets.extend(unit.inputs.iter().map(|input| input.name.as_str()));
-            for step in &unit.steps {
-                visit::steps(step, &mut |step| {
-                    sets.extend(binds(step).map(|bind| bind.name.as_str()));
-                    if let Node::Each(each) = &step.node {
-                        sets.insert(&each.item.name);
-                    }
-                });
-                visit::calls(step, &mut |call| calls.push((number, call)));
-            }
-        }
-        for (caller, call) in &calls {
-            links.open[*caller] |= call.spreads && call.target.is_none();
-        }
-        // Sets only grow and are bounded by the names of the program, so this comes to rest.
-        let mut seen = vec![None; calls.len()];
-        while links.grow(&calls, &mut seen) {}
-        links
-    }
-
-    /// Lets every call pass on what is known by now. `seen` is how much was known when each of
-    /// them last did: if it is the same, there is nothing new to pass on.
-    fn grow(&mut self, calls: &[(usize, &'a Call)], seen: &mut [Option<[usize; 4]>]) -> bool {
-        let mut grown = false;
-        for ((caller, call), seen) in calls.iter().zip(seen) {
-            let Some(target) = call.target else { continue };
-            if call.spreads && self.open[target] && !self.open[*caller] {
-                self.open[*caller] = true;
-                grown = true;
-            }
-            let before = self.sizes(*caller, target);
-            if seen.replace(before) == Some(before) {
-                continue;
-            }
-            let passed = call.context.iter().map(|(name, _)| name.as_str());
-            // Taken out of its place, so that the others can be looked at.
-            let mut given = std::mem::take(&mut self.given[target]);
-            absorb(&mut given, passed.clone());
-            if call.inherits {
-                absorb(&mut given, self.given[*caller].iter().copied());
-                absorb(&mut given, self.sets[*caller].iter().copied());
-            }
-            self.given[target] = given;
-            if call.spreads {
-                let mut sets = std::mem::take(&mut self.sets[*caller]);
-                absorb(&mut sets, passed);
-                if call.inherits {
-                    absorb(&mut sets, self.given[*caller].iter().copied());
-                }
-                absorb(&mut sets, self.sets[target].iter().copied());
-                self.sets[*caller] = sets;
-            }
-            grown |= self.sizes(*caller, target) != before;
-        }
-        grown
-    }
-
-    fn sizes(&self, caller: usize, target: usize) -> [usize; 4] {
-        [
-            self.given[caller].len(),
-            self.sets[caller].len(),
-            self.given[target].len(),
-            self.sets[target].len(),
-        ]
-    }
-}
-
-/// Adds names to a set that has most of them: `extend` would make room for all.
-fn absorb<'a>(set: &mut FxHashSet<&'a str>, names: impl Iterator<Item = &'a str>) {
-    for name in names {
-        set.insert(name);
-    }
-}
-
 /// What is known at one point of a unit.
 struct Scope<'a> {
     program: &'a Program,
+    number: usize,
+    /// How often each name is read, once somebody asks.
+    counts: OnceCell<FxHashMap<&'a str, usize>>,
     links: &'a Links<'a>,
     /// How often a name is visible: it may be set at several levels.
     visible: FxHashMap<&'a str, u32>,
@@ -298,6 +211,8 @@ impl<'a> Scope<'a> {
         let unit = &program.units[number];
         let mut scope = Scope {
             program,
+            number,
+            counts: OnceCell::new(),
             links,
             visible: FxHashMap::default(),
             anywhere: FxHashMap::default(),
@@ -386,9 +301,16 @@ impl<'a> Scope<'a> {
     }
 
     fn action(&mut self, action: &'a Action, report: &mut Report) {
-        // Whether a variable is there is what a validation asks; it is not a mistake to ask.
-        if !matches!(action, Action::Validate { .. }) {
-            visit::walk_needs(action, &mut |expr| self.read(expr, report));
+        match action {
+            // Whether a variable is there is what a validation asks; it is not a mistake to ask,
+            // unless another one is meant.
+            Action::Validate { name, value, .. } => {
+                let near = self.suggestion(name).filter(|near| is_slip(name, near));
+                if near.is_some() && !self.is_visible(name) {
+                    report.add(self.undefined(name, Missing::Null, value.span));
+                }
+            }
+            _ => visit::walk_needs(action, &mut |expr| self.read(expr, report)),
         }
         let Action::Call(call) = action else { return };
         match call.target {
@@ -600,11 +522,44 @@ impl<'a> Scope<'a> {
                 fix.applicability = Applicability::Unsafe;
             }
             finding.help(format!("did you mean `{near}`?")).fix(fix)
+        } else if let Some(near) = self.read_beside(name) {
+            let mut fix = Fix::rename(name, near, span);
+            fix.applicability = Applicability::Unsafe;
+            finding
+                .help(format!("`{near}` is read as well: did you mean that?"))
+                .fix(fix)
         } else {
             finding.help(format!(
                 "give `{name}` a value under `context`, or as the `output` of an earlier step"
             ))
         }
+    }
+
+    /// A name that the recipe reads elsewhere, and more often: it may be given by the caller.
+    fn read_beside(&self, name: &str) -> Option<&'a str> {
+        let reads = self.counts.get_or_init(|| {
+            let mut reads: FxHashMap<&str, usize> = FxHashMap::default();
+            let mut note = |expr: &'a Expr| {
+                if let ExprKind::Var { name, .. } = &expr.kind {
+                    *reads.entry(name).or_default() += 1;
+                }
+            };
+            for step in &self.program.units[self.number].steps {
+                visit::steps(step, &mut |step| {
+                    if let Some(guard) = &step.guard {
+                        visit::walk(&guard.expr, &mut note);
+                    }
+                    if let Node::Act(action) = &step.node {
+                        visit::walk_action(action, &mut note);
+                    }
+                });
+            }
+            reads
+        });
+        let own = reads.get(name).copied().unwrap_or(0);
+        let more = reads.iter().filter(|(_, count)| **count > own);
+        let near = more.map(|(other, _)| *other);
+        near.filter(|other| is_slip(name, other)).min()
     }
 
     fn suggestion(&self, name: &str) -> Option<&str> {

@@ -7,7 +7,7 @@ use super::node::{Entry, Kind, Node, Text};
 use super::scalar::{Plain, Schema, resolve};
 use super::shape::{Field, Shape, Type, bounds, choices, nested};
 use crate::codes;
-use crate::diagnostic::{Diagnostic, Fix, Label, Report, nearest};
+use crate::diagnostic::{Diagnostic, Fix, Label, Report, is_slip, nearest};
 use crate::source::Span;
 
 /// How a value is named behind "not".
@@ -149,7 +149,10 @@ impl<'a> Fields<'a> {
                 return;
             }
             match self.better(name) {
-                Some(better) => self.unknown(name, entry, Some(better), report),
+                Some(better) => {
+                    self.unknown(name, entry, Some(better), report);
+                    self.read_on(name, better, entry);
+                }
                 None => strange.push(entry),
             }
             return;
@@ -168,6 +171,18 @@ impl<'a> Fields<'a> {
                 .label(name_span(first.key), "it stands here first")
                 .help("keep one of the two"),
             ),
+        }
+    }
+
+    /// What stands under a name with a slip in it is taken for what was meant: that it is missing,
+    /// and all that needs it, is no second mistake.
+    fn read_on(&mut self, name: &str, better: &'static str, entry: Entry<'a>) {
+        let Some(index) = self.shape.index(better).filter(|_| is_slip(name, better)) else {
+            return;
+        };
+        let field = &self.shape.fields[index];
+        if !self.written(field) && takes(&field.ty, entry.value) {
+            self.found.push((index, entry));
         }
     }
 

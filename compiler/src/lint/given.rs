@@ -1,10 +1,26 @@
 //! What a call gives a recipe: does the recipe take anything of that name?
 
 use super::Survey;
-use super::used::is_slip;
 use crate::codes;
-use crate::diagnostic::{Diagnostic, Fix, Report, nearest};
-use crate::ir::{Call, visit};
+use crate::diagnostic::{Diagnostic, Fix, Report, is_slip, nearest};
+use crate::ir::{Call, Each, ExprKind, Node, Program, visit};
+use rrc_vm::text::kind_word;
+use rrc_vm::value::{Map, Value};
+
+/// Fields of a step that a map below it may have swallowed.
+const STEP_FIELDS: [&str; 11] = [
+    "output",
+    "timeout",
+    "on_error",
+    "condition",
+    "retry",
+    "collect",
+    "foreach",
+    "parse_json",
+    "depends_on",
+    "continue_on_error",
+    "output_exit_code",
+];
 
 pub fn check(survey: &Survey<'_>, report: &mut Report) {
     for step in survey.program.units.iter().flat_map(|unit| &unit.steps) {
@@ -24,6 +40,14 @@ fn check_call(survey: &Survey<'_>, call: &Call, target: usize, report: &mut Repo
         if inputs().any(|input| input == name) || survey.uses.reads(target, name) {
             continue;
         }
+        if STEP_FIELDS.contains(&name.as_str()) {
+            let message = format!("`{}` takes no `{name}`; steps do", recipe.name);
+            report.add(
+                Diagnostic::new(&codes::MISSPELT_INPUT, *span, message)
+                    .help("if it is meant for the step, begin it in the column of `context`"),
+            );
+            continue;
+        }
         let left = inputs().filter(|input| !gives(input));
         // Where a process may read what it is given unasked, only a slip is told from a wish.
         let unseen = survey.uses.unseen(target);
@@ -33,8 +57,59 @@ fn check_call(survey: &Survey<'_>, call: &Call, target: usize, report: &mut Repo
             report.add(
                 Diagnostic::new(&codes::MISSPELT_INPUT, *span, message)
                     .help(format!("did you mean `{near}`?"))
-                    .fix(Fix::safe(format!("write `{near}`"), *span, near)),
+                    .fix(Fix::rename(name, near, *span)),
             );
+        }
+    }
+}
+
+/// What a run is given for its loops to go over. A step that sets the variable may set it right.
+pub fn values(program: &Program, given: &Map, report: &mut Report) {
+    let Some(unit) = program.units.first() else {
+        return;
+    };
+    let mut loops: Vec<&Each> = Vec::new();
+    let mut set: Vec<&str> = Vec::new();
+    for step in &unit.steps {
+        visit::steps(step, &mut |step| {
+            set.extend(step.bind.iter().map(|bind| bind.name.as_str()));
+            if let Node::Each(each) = &step.node {
+                let more = each.collect.iter().chain(&each.last).chain([&each.item]);
+                set.extend(more.map(|bind| bind.name.as_str()));
+                loops.push(each);
+            }
+        });
+    }
+    for each in loops {
+        let ExprKind::Var { name, .. } = &each.over.kind else {
+            continue;
+        };
+        let Some(value) = given.get(name.as_str()).filter(|_| !set.contains(&&**name)) else {
+            continue;
+        };
+        let span = each.over.span;
+        match value {
+            Value::List(items)
+                if each.limit_from.is_none() && items.len() > each.limit as usize =>
+            {
+                let message = format!(
+                    "`{name}` is given {} items, and `max_iterations` is {}",
+                    items.len(),
+                    each.limit
+                );
+                report.add(
+                    Diagnostic::new(&codes::TOO_MANY_ITEMS, span, message)
+                        .help("give it fewer, or set `max_iterations` on the step"),
+                );
+            }
+            Value::List(_) => {}
+            other => {
+                let message = format!("`{name}` is given {}, not a list", kind_word(other));
+                report.add(
+                    Diagnostic::new(&codes::NOT_A_LIST, span, message)
+                        .help(format!("give it a list: `--set '{name}=[\"a\", \"b\"]'`")),
+                );
+            }
         }
     }
 }

@@ -10,7 +10,7 @@ mod constant_condition;
 mod environment;
 mod field_of_text;
 mod flow;
-mod given;
+pub mod given;
 mod in_number;
 mod known;
 mod never_equal;

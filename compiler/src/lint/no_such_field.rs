@@ -48,7 +48,7 @@ pub fn check(place: &Place<'_, '_>, scope: Scope<'_, '_>, report: &mut Report) {
     report.add(match nearest(name, known.iter().copied()) {
         Some(near) => finding
             .help(format!("did you mean `{near}`?"))
-            .fix(Fix::safe(format!("write `{near}`"), expr.span, near)),
+            .fix(Fix::rename(name, near, expr.span)),
         None if known.is_empty() => finding.help("it has no fields at all"),
         None => {
             let more = if known.len() > MOST_SHOWN {

@@ -48,7 +48,7 @@ pub fn check(survey: &Survey<'_>, report: &mut Report) {
             report.add(match nearest(name, known.iter().copied()) {
                 Some(near) => finding
                     .help(format!("did you mean `{near}`?"))
-                    .fix(Fix::safe(format!("write `{near}`"), expr.span, near)),
+                    .fix(Fix::rename(name, near, expr.span)),
                 None if known.is_empty() => finding.help("the recipe sets no variables"),
                 None => finding.help(format!("it sets {}", known.join(", "))),
             });

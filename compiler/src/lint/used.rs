@@ -3,7 +3,7 @@
 use super::Survey;
 use super::flow::{Flow, What, called, spelt, stands_for};
 use crate::codes;
-use crate::diagnostic::{Diagnostic, Fix, Report, nearest};
+use crate::diagnostic::{Diagnostic, Fix, Report, is_slip, nearest};
 use crate::ir::{Bind, Exports, Program, Unit, visit};
 use crate::source::Span;
 use rustc_hash::FxHashSet;
@@ -120,12 +120,23 @@ impl<'a> Uses<'a> {
     }
 }
 
-/// An output that nothing reads, next to a variable of nearly that name that is read and that no
-/// step sets.
+/// An output that nothing reads, next to a variable of nearly that name that is read.
 pub fn misspelt(survey: &Survey<'_>, report: &mut Report) {
-    for number in 0..survey.program.units.len() {
-        for (bind, _) in &survey.uses.own[number].sets {
-            if let Some(near) = meant(survey, number, bind) {
+    let uses = &survey.uses;
+    for (number, unit) in survey.program.units.iter().enumerate() {
+        let inputs = || unit.inputs.iter().map(|input| input.name.as_str());
+        let mut read: Vec<&str> = inputs()
+            .chain(uses.own[number].set_names.iter().copied())
+            .filter(|name| uses.names(number, name))
+            .collect();
+        // The order of a set is not one that a message may depend on.
+        read.sort_unstable();
+        for (bind, _) in &uses.own[number].sets {
+            if uses.reads(number, &bind.name) || inputs().any(|input| input == bind.name) {
+                continue;
+            }
+            let slips = read.iter().filter(|name| is_slip(&bind.name, name));
+            if let Some(near) = nearest(&bind.name, slips.copied()) {
                 let message = format!("nothing reads `{}`", bind.name);
                 report.add(
                     Diagnostic::new(&codes::MISSPELT_OUTPUT, bind.span, message)
@@ -137,49 +148,14 @@ pub fn misspelt(survey: &Survey<'_>, report: &mut Report) {
     }
 }
 
-fn meant<'a>(survey: &Survey<'a>, number: usize, bind: &Bind) -> Option<&'a str> {
-    let (unit, uses) = (&survey.program.units[number], &survey.uses);
-    if uses.reads(number, &bind.name) || unit.inputs.iter().any(|input| input.name == bind.name) {
-        return None;
-    }
-    let left = unit
-        .inputs
-        .iter()
-        .map(|input| input.name.as_str())
-        .filter(|name| uses.names(number, name))
-        .filter(|name| !uses.own[number].set_names.contains(name));
-    nearest(&bind.name, left).filter(|near| is_slip(&bind.name, near))
-}
-
-/// A letter too many, too few, wrong or swapped. `part1` and `part2`, `file` and `files` are two
-/// names, not one and a slip.
-pub fn is_slip(one: &str, other: &str) -> bool {
-    let missing = |from: &str, of: &str| {
-        let mut rest: Vec<char> = from.chars().collect();
-        let found = |c: char, rest: &mut Vec<char>| {
-            let at = rest.iter().position(|other| *other == c);
-            at.map(|at| rest.swap_remove(at)).is_some()
-        };
-        of.chars().filter(|c| !found(*c, &mut rest)).count()
-    };
-    if missing(one, other) > 1 || missing(other, one) > 1 {
-        return false;
-    }
-    let bare = |name: &str| -> String {
-        let letters = name.chars().filter(|c| !c.is_ascii_digit());
-        letters
-            .collect::<String>()
-            .trim_end_matches(['s', '_', '-'])
-            .to_string()
-    };
-    one.len().min(other.len()) >= 4 && bare(one) != bare(other)
-}
-
 /// An output that nothing reads. What the last step stores is the recipe's result, and what a
 /// recipe that others call stores is theirs to read.
 pub fn outputs(survey: &Survey<'_>, report: &mut Report) {
     let called = called(survey.program);
     let suggested = suggested(report);
+    let is_slip = |finding: &&Diagnostic| finding.code == &codes::MISSPELT_OUTPUT;
+    let misspelt = report.findings.iter().filter(is_slip);
+    let misspelt: FxHashSet<Span> = misspelt.map(|finding| finding.span).collect();
     for (number, unit) in survey.program.units.iter().enumerate() {
         if called[number] || survey.uses.unseen(number) {
             continue;
@@ -189,7 +165,7 @@ pub fn outputs(survey: &Survey<'_>, report: &mut Report) {
         let last = sets.iter().map(|(_, step)| *step).max();
         for (bind, step) in sets {
             let by_itself = Some(*step) == last || survey.uses.reads(number, &bind.name);
-            if by_itself || meant(survey, number, bind).is_some() || ids.contains(&bind.span) {
+            if by_itself || misspelt.contains(&bind.span) || ids.contains(&bind.span) {
                 continue;
             }
             if suggested.contains(bind.name.as_str()) {

@@ -1,0 +1,100 @@
+//! What recipes pass on to each other when they call each other.
+
+use super::binds;
+use crate::ir::{Call, Node, Program, visit};
+use rustc_hash::FxHashSet;
+
+/// What units can know of each other's variables.
+pub struct Links<'a> {
+    /// What each unit may have set when it is done, calls included.
+    pub sets: Vec<FxHashSet<&'a str>>,
+    /// What callers may give each unit.
+    pub given: Vec<FxHashSet<&'a str>>,
+    /// Units that call recipes nobody knows yet, which may set anything.
+    pub open: Vec<bool>,
+}
+
+impl<'a> Links<'a> {
+    pub fn new(program: &'a Program) -> Links<'a> {
+        let count = program.units.len();
+        let mut links = Links {
+            sets: vec![FxHashSet::default(); count],
+            given: vec![FxHashSet::default(); count],
+            open: vec![false; count],
+        };
+        let mut calls: Vec<(usize, &'a Call)> = Vec::new();
+        for (number, unit) in program.units.iter().enumerate() {
+            let sets = &mut links.sets[number];
+            sets.extend(unit.inputs.iter().map(|input| input.name.as_str()));
+            for step in &unit.steps {
+                visit::steps(step, &mut |step| {
+                    sets.extend(binds(step).map(|bind| bind.name.as_str()));
+                    if let Node::Each(each) = &step.node {
+                        sets.insert(&each.item.name);
+                    }
+                });
+                visit::calls(step, &mut |call| calls.push((number, call)));
+            }
+        }
+        for (caller, call) in &calls {
+            links.open[*caller] |= call.spreads && call.target.is_none();
+        }
+        // Sets only grow and are bounded by the names of the program, so this comes to rest.
+        let mut seen = vec![None; calls.len()];
+        while links.grow(&calls, &mut seen) {}
+        links
+    }
+
+    /// Lets every call pass on what is known by now. `seen` is how much was known when each of
+    /// them last did: if it is the same, there is nothing new to pass on.
+    fn grow(&mut self, calls: &[(usize, &'a Call)], seen: &mut [Option<[usize; 4]>]) -> bool {
+        let mut grown = false;
+        for ((caller, call), seen) in calls.iter().zip(seen) {
+            let Some(target) = call.target else { continue };
+            if call.spreads && self.open[target] && !self.open[*caller] {
+                self.open[*caller] = true;
+                grown = true;
+            }
+            let before = self.sizes(*caller, target);
+            if seen.replace(before) == Some(before) {
+                continue;
+            }
+            let passed = call.context.iter().map(|(name, _)| name.as_str());
+            // Taken out of its place, so that the others can be looked at.
+            let mut given = std::mem::take(&mut self.given[target]);
+            absorb(&mut given, passed.clone());
+            if call.inherits {
+                absorb(&mut given, self.given[*caller].iter().copied());
+                absorb(&mut given, self.sets[*caller].iter().copied());
+            }
+            self.given[target] = given;
+            if call.spreads {
+                let mut sets = std::mem::take(&mut self.sets[*caller]);
+                absorb(&mut sets, passed);
+                if call.inherits {
+                    absorb(&mut sets, self.given[*caller].iter().copied());
+                }
+                absorb(&mut sets, self.sets[target].iter().copied());
+                self.sets[*caller] = sets;
+            }
+            grown |= self.sizes(*caller, target) != before;
+        }
+        grown
+    }
+
+    fn sizes(&self, caller: usize, target: usize) -> [usize; 4] {
+        [
+            self.given[caller].len(),
+            self.sets[caller].len(),
+            self.given[target].len(),
+            self.sets[target].len(),
+        ]
+    }
+}
+
+/// Adds names to a set that has most of them: `extend` would make room for all.
+fn absorb<'a>(set: &mut FxHashSet<&'a str>, names: impl Iterator<Item = &'a str>) {
+    for name in names {
+        set.insert(name);
+    }
+}
