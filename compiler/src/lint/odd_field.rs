@@ -7,20 +7,20 @@
 
 use super::Survey;
 use super::flow::{Flow, What};
-use super::results;
+use super::{results, words};
 use crate::codes;
 use crate::diagnostic::{Applicability, Diagnostic, Fix, Report, is_slip};
 use crate::ir::visit;
-use crate::ir::{Action, Expr, ExprKind, Node, Part, ScriptPart, Step, Unit};
+use crate::ir::{Action, Expr, ExprKind, Input, Node, Part, ScriptPart, Step, Unit};
 use crate::source::Span;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Where each field of a value is read.
 type Fields<'a> = FxHashMap<&'a str, Vec<Span>>;
 
 pub fn check(survey: &Survey<'_>, report: &mut Report) {
     for (unit, flow) in survey.units() {
-        let producers = producers(unit, flow);
+        let (producers, known) = producers(unit, flow);
         let mut values: FxHashMap<String, (&str, Fields<'_>)> = FxHashMap::default();
         for step in &unit.steps {
             visit::steps(step, &mut |step| {
@@ -30,7 +30,7 @@ pub fn check(survey: &Survey<'_>, report: &mut Report) {
                     };
                     let mut path = String::new();
                     let root = spell(of, &mut path);
-                    if let Some(root) = root.filter(|root| producers.contains_key(root)) {
+                    if let Some(root) = root.filter(|root| !known.contains(root)) {
                         let (_, fields) = values.entry(path).or_insert((root, Fields::default()));
                         fields.entry(name).or_default().push(expr.span);
                     }
@@ -63,29 +63,32 @@ fn odd(path: &str, name: &str, span: Span, near: &str, place: Option<Span>) -> D
     }
 }
 
-/// The variables that only steps set whose answers are not known, and those steps.
-fn producers<'a>(unit: &'a Unit, flow: &Flow<'a>) -> FxHashMap<&'a str, Vec<&'a Step>> {
+/// The steps that set each variable and whose answers are not known; and the variables of which
+/// more is known than that.
+fn producers<'a>(
+    unit: &'a Unit,
+    flow: &Flow<'a>,
+) -> (FxHashMap<&'a str, Vec<&'a Step>>, FxHashSet<&'a str>) {
     let mut found: FxHashMap<&str, Vec<&Step>> = FxHashMap::default();
-    let mut other: Vec<&str> = Vec::new();
+    let mut known: FxHashSet<&str> = FxHashSet::default();
     for event in &flow.events {
         match event.what {
             What::Set { bind } => match &event.step.node {
                 Node::Act(action) if matches!(**action, Action::Exec(_) | Action::Agent(_)) => {
                     found.entry(&bind.name).or_default().push(event.step);
                 }
-                _ => other.push(&bind.name),
+                _ => {
+                    known.insert(&bind.name);
+                }
             },
-            What::Item { bind } => {
-                found.entry(&bind.name).or_default();
-            }
             _ => {}
         }
     }
-    let inputs = unit.inputs.iter().map(|input| input.name.as_str());
-    for name in other.into_iter().chain(inputs) {
-        found.remove(name);
-    }
-    found
+    let filled = |input: &&Input| !words::is_placeholder(&input.default);
+    let inputs = unit.inputs.iter().filter(filled);
+    known.extend(inputs.map(|input| input.name.as_str()));
+    known.extend(unit.reserved);
+    (found, known)
 }
 
 /// Writes a path of fields; gives the variable it begins with.
@@ -136,8 +139,15 @@ impl<'a> Source<'a> {
         Source { texts }
     }
 
+    /// Whether a name stands in one of the texts, as a word of its own.
     fn names(&self, name: &str) -> bool {
-        self.texts.iter().any(|text| text.contains(name))
+        let part = |c: char| c.is_alphanumeric() || c == '_';
+        self.texts.iter().any(|text| {
+            text.match_indices(name).any(|(at, _)| {
+                let after = &text[at + name.len()..];
+                !text[..at].ends_with(part) && !after.starts_with(part)
+            })
+        })
     }
 
     /// The field that was meant, and where it is read: one that is read more often or that the
