@@ -194,7 +194,7 @@ pub fn perform_and_report(
     streams: &mut Streams<'_>,
 ) -> io::Result<u8> {
     let outcome = perform(prepared, variables, memory, args, global, streams)?;
-    report(prepared, &outcome, args, streams)?;
+    report(prepared, &outcome, args, global.quiet, streams)?;
     Ok(match outcome.signal {
         Some(Signal::Interrupt) => 130,
         Some(Signal::Terminate) => 143,
@@ -364,6 +364,7 @@ fn report(
     prepared: &Prepared<'_>,
     outcome: &Outcome,
     args: &RunArgs,
+    quiet: bool,
     streams: &mut Streams<'_>,
 ) -> io::Result<()> {
     let plan = prepared.verified.plan();
@@ -387,6 +388,7 @@ fn report(
             writeln!(streams.out, "{report}")
         }
         RunFormat::Text if outcome.refused.is_some() => Ok(()),
+        RunFormat::Text if quiet && outcome.status == RunStatus::Completed => Ok(()),
         RunFormat::Text => results::summary(plan, outcome, streams.out),
     }
 }

@@ -30,7 +30,23 @@ pub fn check(recipe: Node<'_>, report: &mut Report) -> Vec<(String, Span)> {
         for name in names.iter().filter_map(|name| name.text()) {
             let finding = |message| Diagnostic::new(&codes::UNKNOWN_STEP, name.inner(), message);
             match ids.get(name.text()) {
-                Some((at, _)) if *at < number => {}
+                Some((at, id)) if *at < number => {
+                    // Neighbours make a group; with another step between them there are two.
+                    let between = &steps[*at..number];
+                    let together = group(*step)
+                        .filter(|own| between.iter().all(|step| group(*step) == Some(own)));
+                    if let Some(group) = together {
+                        let message = format!(
+                            "the step `{}` runs at the same time as this one",
+                            name.text()
+                        );
+                        report.add(
+                            finding(message)
+                                .label(id.inner(), format!("it is in the group `{group}` too"))
+                                .help("take this step out of the group, to run after it"),
+                        );
+                    }
+                }
                 Some((at, _)) if *at == number => report.add(
                     finding(format!("the step `{}` depends on itself", name.text()))
                         .help("remove it from the list"),
@@ -65,6 +81,12 @@ pub fn unknown_step<'a>(
             .fix(Fix::rename(name, near, span)),
         None => finding.help("name the `id` of a step before this one"),
     }
+}
+
+/// The group of steps that run at once, if a step is in one.
+fn group<'a>(step: Node<'a>) -> Option<&'a str> {
+    let group = step.get("parallel_group")?.text()?;
+    Some(group.text())
 }
 
 /// Every step below these that names others before it, and those.
