@@ -11,6 +11,7 @@
 mod contract;
 pub(crate) mod family;
 mod launch;
+mod urgent;
 
 use std::collections::VecDeque;
 use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};

@@ -68,6 +68,17 @@ pub fn argv(list: Value) -> Made {
     Ok(Value::List(words))
 }
 
+/// A value to calculate with: an integer, a number without a fraction, or text that is an integer
+/// with blanks around it.
+pub fn integer(value: &Value) -> Option<i64> {
+    match value {
+        Value::Int(int) => Some(*int),
+        Value::Float(float) => text::whole(*float),
+        Value::Text(text) => text.trim().parse().ok(),
+        _ => None,
+    }
+}
+
 /// An integer with zeros in front, the sign before them.
 pub fn pad(int: i64, width: usize) -> String {
     match int < 0 {
@@ -90,6 +101,7 @@ pub fn fit(value: Value, wanted: &Value) -> Made {
         "any" => return Ok(plain(value)),
         "duration" => return duration(&value, &word("name")),
         "count" => return count(&value, &word("name")),
+        "tries" => return tries(&value, &word("name")),
         _ => Some(Value::Text(render(&value))),
     };
     if matches!(value, Value::Null) {
@@ -205,17 +217,30 @@ fn duration(value: &Value, name: &str) -> Made {
     let ms = match value {
         Value::Null => Some(0),
         Value::Int(int) => Some(*int),
-        Value::Float(float) if float.is_finite() && *float < 9e15 => Some(float.ceil() as i64),
+        Value::Float(float) => milliseconds(*float),
         Value::Text(text) if text.trim().is_empty() => Some(0),
-        Value::Text(text) => match number(&Value::Text(text.clone())) {
-            Some(_) => text.trim().parse::<f64>().ok().map(|ms| ms.ceil() as i64),
-            None => None,
-        },
+        Value::Text(text) => number(&Value::Text(text.clone()))
+            .and_then(|_| text.trim().parse().ok())
+            .and_then(milliseconds),
         _ => None,
     };
     ms.filter(|ms| *ms >= 0)
         .map(Value::Int)
         .ok_or_else(|| unfit(name, "be a number of milliseconds from 0", value))
+}
+
+/// Whole milliseconds; none for what no integer holds exactly.
+fn milliseconds(ms: f64) -> Option<i64> {
+    (ms.is_finite() && ms < 9e15).then(|| ms.ceil() as i64)
+}
+
+/// How many tries: nothing, and the empty text, are one.
+fn tries(value: &Value, name: &str) -> Made {
+    match value {
+        Value::Null => Ok(Value::Int(1)),
+        Value::Text(text) if text.trim().is_empty() => Ok(Value::Int(1)),
+        _ => count(value, name),
+    }
 }
 
 /// How often: a whole number from 1.
@@ -382,6 +407,8 @@ mod tests {
         assert_eq!(fits(json!(null), "int"), Ok("\"\"".into()));
         assert_eq!(fits(json!(""), "duration"), Ok("0".into()));
         assert_eq!(fits(json!("3"), "count"), Ok("3".into()));
+        assert_eq!(fits(json!(" "), "tries"), Ok("1".into()));
+        assert_eq!(fits(json!(3.0), "tries"), Ok("3".into()));
         for (value, kind) in [
             (json!(7.5), "int"),
             (json!("+7"), "int"),
@@ -392,6 +419,11 @@ mod tests {
             (json!("5s"), "duration"),
             (json!(-1), "duration"),
             (json!(0), "count"),
+            (json!(""), "count"),
+            (json!(1e30), "count"),
+            (json!("2.0"), "tries"),
+            (json!(1e16), "duration"),
+            (json!("99999999999999999999"), "duration"),
         ] {
             let refused = fits(value.clone(), kind).unwrap_err().1;
             assert!(

@@ -5,7 +5,7 @@ use super::names::{Arg, Defaults, Env, Preset, repeat_name};
 use super::node::wrong_type;
 use super::{Lower, holes};
 use crate::codes;
-use crate::diagnostic::{Applicability, Diagnostic, Fix, nearest};
+use crate::diagnostic::{Applicability, Diagnostic, Fix, Report, nearest};
 use crate::doc::{Kind, Node, Text};
 use crate::ir::Literal;
 use crate::ir::flow::ValueKind;
@@ -27,8 +27,8 @@ const TYPES: [&str; 7] = [
 impl<'a> Lower<'_, 'a> {
     /// What is known inside of a node.
     pub fn env_of(&mut self, node: Node<'a>, env: &Env<'a>, checked: bool) -> Env<'a> {
-        let repeats = node.get("repeat").is_some() || env.repeats > 0;
-        let mut env = match node.get("args") {
+        let repeats = self.field(node, "repeat").is_some() || env.repeats > 0;
+        let mut env = match self.field(node, "args") {
             Some(args) => match self.args(args, repeats) {
                 Some(args) => Env {
                     args: Some(Rc::new(args)),
@@ -38,12 +38,13 @@ impl<'a> Lower<'_, 'a> {
             },
             None => env.clone(),
         };
-        if let Some(defaults) = node.get("defaults") {
+        if let Some(defaults) = self.field(node, "defaults") {
             let own = self.defaults(defaults, repeats);
             env = env.with_defaults(own, self);
         }
         if checked {
             self.check_defaults(node, &env);
+            self.check_cycles(node, &env);
         }
         env
     }
@@ -207,6 +208,23 @@ impl<'a> Lower<'_, 'a> {
         }
     }
 
+    /// Defaults that lead to each other without an end, whether something reads them or not.
+    fn check_cycles(&mut self, node: Node<'a>, env: &Env<'a>) {
+        let own = self.field(node, "defaults");
+        let own = own.and_then(|defaults| defaults.map()).unwrap_or_default();
+        let mut quiet = Report::default();
+        let mut other = Lower::new(self.source, self.schema, &mut quiet);
+        for name in own.iter().filter_map(|entry| entry.name()) {
+            let span = Span::top(self.source);
+            env.value(name, span, &mut other, &mut Vec::new());
+        }
+        for finding in quiet.findings {
+            if std::ptr::eq(finding.code, &codes::DEFAULT_CYCLE) {
+                self.report_once(finding);
+            }
+        }
+    }
+
     /// A default that its type does not allow.
     fn check_default(&mut self, name: &str, value: &Literal, kind: &ValueKind, span: Span) {
         if let Literal::Text(text) = value
@@ -362,7 +380,7 @@ fn fits(value: &Literal, kind: &ValueKind) -> bool {
         (ValueKind::OneOf(words), Literal::Bool(flag)) => words.contains(&flag.to_string()),
         (ValueKind::Text, Literal::List(_) | Literal::Map(_)) => true,
         (ValueKind::Text, _) | (ValueKind::Any, _) => true,
-        (ValueKind::Duration | ValueKind::Count, _) => true,
+        (ValueKind::Duration | ValueKind::Count | ValueKind::Tries, _) => true,
         _ => false,
     }
 }

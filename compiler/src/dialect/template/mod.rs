@@ -9,6 +9,7 @@ mod control;
 mod defaults;
 mod habits;
 mod holes;
+mod known;
 mod names;
 mod node;
 mod risk;
@@ -235,7 +236,8 @@ impl<'r, 'a> Lower<'r, 'a> {
         self.layered = node::has_recipe_fields(root);
         let errors = self.errors();
         let stage = self.node(root, env, &Place::root());
-        let output = root.get("output").map(|output| self.output(root, output));
+        let output = self.field(root, "output");
+        let output = output.map(|output| self.output(root, output));
         self.unused(root);
         self.hidden_zeros();
         if self.errors() == 0 {
@@ -399,6 +401,15 @@ impl<'r, 'a> Lower<'r, 'a> {
         is_text(node, self.schema)
     }
 
+    fn is_null(&self, node: Node<'_>) -> bool {
+        is_null(node, self.schema)
+    }
+
+    /// A field that may be left out; one that is null is.
+    fn field(&self, node: Node<'a>, name: &str) -> Option<Node<'a>> {
+        node.get(name).filter(|field| !self.is_null(*field))
+    }
+
     /// The text of a node that holds text, and nothing else.
     fn text(&self, node: Node<'a>) -> Option<Text<'a>> {
         self.is_text(node).then(|| node.text()).flatten()
@@ -430,7 +441,12 @@ impl<'r, 'a> Lower<'r, 'a> {
 
     /// What `output` selects; none for what was written.
     fn output(&mut self, root: Node<'a>, node: Node<'a>) -> Option<Term> {
-        let text = self.text(node)?;
+        let Some(text) = self.text(node) else {
+            if !node.is_broken() {
+                self.add(node::wrong_type("output", "text", node));
+            }
+            return None;
+        };
         let word = text.text();
         if word.is_empty() || word == "stdout" {
             return None;
@@ -459,7 +475,9 @@ impl<'r, 'a> Lower<'r, 'a> {
                 return None;
             }
             self.use_name(word, text.inner());
-            return Some(env.value(word, text.inner(), self, &mut Vec::new()));
+            let value = env.value(word, text.inner(), self, &mut Vec::new());
+            self.look_at(&value, &env);
+            return Some(value);
         }
         let has_hole = holes::pieces(word)
             .iter()
@@ -472,7 +490,9 @@ impl<'r, 'a> Lower<'r, 'a> {
             );
             return None;
         }
-        Some(self.filled(text, &env))
+        let value = self.filled(text, &env);
+        self.look_at(&value, &env);
+        Some(value)
     }
 
     /// What is known at the root, for `output`.
@@ -517,6 +537,11 @@ impl<'r, 'a> Lower<'r, 'a> {
 fn is_text(node: Node<'_>, schema: Schema) -> bool {
     node.scalar()
         .is_some_and(|scalar| resolve(scalar, schema) == Plain::Text)
+}
+
+fn is_null(node: Node<'_>, schema: Schema) -> bool {
+    node.scalar()
+        .is_some_and(|scalar| resolve(scalar, schema) == Plain::Null)
 }
 
 /// The names that `repeat` sets, with all the underscores they may have.
