@@ -10,6 +10,7 @@ use crate::doc::{Kind, Node, Text};
 use crate::ir::Literal;
 use crate::ir::flow::ValueKind;
 use crate::source::Span;
+use rustc_hash::FxHashSet;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -214,15 +215,27 @@ impl<'a> Lower<'_, 'a> {
         let own = own.and_then(|defaults| defaults.map()).unwrap_or_default();
         let mut quiet = Report::default();
         let mut other = Lower::new(self.source, self.schema, &mut quiet);
+        // Of defaults that lead to each other only the first is said.
+        let mut said: FxHashSet<String> = FxHashSet::default();
         for name in own.iter().filter_map(|entry| entry.name()) {
+            if said.contains(name) {
+                continue;
+            }
+            let before = other.report.findings.len();
             let span = Span::top(self.source);
             env.value(name, span, &mut other, &mut Vec::new());
-        }
-        for finding in quiet.findings {
-            if std::ptr::eq(finding.code, &codes::DEFAULT_CYCLE) {
-                self.report_once(finding);
+            let met = std::mem::take(&mut other.used);
+            if other.report.findings.len() > before {
+                said.extend(met.into_keys());
             }
         }
+        for finding in quiet.findings {
+            self.report_once(finding);
+        }
+        let met = said
+            .iter()
+            .filter_map(|name| env.defaults.get(name.as_str()));
+        self.said.extend(met.map(|default| default.span));
     }
 
     /// A default that its type does not allow.

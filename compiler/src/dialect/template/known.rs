@@ -2,6 +2,7 @@
 //! `repeat`. What fails then is a mistake that is there before anything runs.
 
 use super::Lower;
+use super::holes::{self, Piece};
 use super::names::Env;
 use crate::codes;
 use crate::diagnostic::Diagnostic;
@@ -24,14 +25,15 @@ enum No {
 struct Wrong {
     message: String,
     span: Span,
-    zero: bool,
+    /// Whether it is so whatever is given: a division by what is zero in the first turn.
+    always: bool,
 }
 
 fn wrong(message: impl Into<String>, span: Span) -> No {
     No::Wrong(Wrong {
         message: message.into(),
         span,
-        zero: false,
+        always: false,
     })
 }
 
@@ -48,6 +50,8 @@ fn known(term: &Term) -> Result<Value, No> {
         TermKind::Turn(name) if name.starts_with("index") => Ok(Value::Int(0)),
         TermKind::Turn(_) => Err(No::Unknown),
         TermKind::OrElse { of, truth, or } => match (&of.kind, known(of)) {
+            // A default that stands as it is because its placeholders have no values.
+            (TermKind::Var(_), _) if has_holes(or) => Err(No::Unknown),
             (TermKind::Var(_), _) => known(or),
             (_, Ok(value)) if truth.is_none() || truth_flags(&value) => Ok(value),
             (_, Err(No::Unknown)) => Err(No::Unknown),
@@ -90,6 +94,34 @@ fn known(term: &Term) -> Result<Value, No> {
     }
 }
 
+fn has_holes(term: &Term) -> bool {
+    match &term.kind {
+        TermKind::Literal(Literal::Text(text)) => {
+            let mut pieces = holes::pieces(text).into_iter();
+            pieces.any(|piece| matches!(piece, Piece::Hole(_)))
+        }
+        _ => false,
+    }
+}
+
+/// Whether what is given decides about a value.
+fn reads_values(term: &Term) -> bool {
+    match &term.kind {
+        TermKind::Var(_) => true,
+        TermKind::Literal(_) | TermKind::Turn(_) => false,
+        TermKind::OrElse { of, or, .. } => reads_values(of) || reads_values(or),
+        TermKind::Pick { test, yes, no, .. } => {
+            [test, yes, no].into_iter().any(|t| reads_values(t))
+        }
+        TermKind::Item { of, at } => reads_values(of) || reads_values(at),
+        TermKind::Arith { left, right, .. } => reads_values(left) || reads_values(right),
+        TermKind::Length(of) | TermKind::Pad { of, .. } | TermKind::Fit { of, .. } => {
+            reads_values(of)
+        }
+        TermKind::Text(parts) => parts.iter().any(reads_values),
+    }
+}
+
 fn integer(term: &Term) -> Result<i64, No> {
     let value = known(term)?;
     flow::integer(&value).ok_or_else(|| {
@@ -102,12 +134,13 @@ fn integer(term: &Term) -> Result<i64, No> {
 }
 
 fn arith(op: Arith, left: &Term, right: &Term, span: Span) -> Result<Value, No> {
+    let always = !reads_values(right);
     let (left, right) = (integer(left), integer(right));
     if matches!(op, Arith::Div | Arith::Rem) && matches!(right, Ok(0)) {
         return Err(No::Wrong(Wrong {
             message: "this divides by zero".to_string(),
             span,
-            zero: true,
+            always,
         }));
     }
     let (left, right) = match (left, right) {
@@ -208,6 +241,7 @@ impl<'a> Lower<'_, 'a> {
     /// meant for other values.
     pub fn look_at(&mut self, term: &Term, env: &Env<'a>) {
         if !env.guarded
+            && self.errors() == 0
             && let Err(No::Wrong(wrong)) = known(term)
         {
             self.unusable(wrong);
@@ -216,7 +250,7 @@ impl<'a> Lower<'_, 'a> {
 
     /// The same for the words of a command, which must not be what no command can be given.
     pub fn look_at_words(&mut self, words: &[Term], env: &Env<'a>) {
-        if env.guarded {
+        if env.guarded || self.errors() > 0 {
             return;
         }
         for (number, word) in words.iter().enumerate() {
@@ -237,7 +271,11 @@ impl<'a> Lower<'_, 'a> {
     }
 
     fn unusable(&mut self, wrong: Wrong) {
-        let finding = match wrong.zero {
+        // What stands in a recipe is given the values of the recipe.
+        if self.in_recipe && !wrong.always {
+            return;
+        }
+        let finding = match wrong.always {
             true => Diagnostic::new(&codes::DIVISION_BY_ZERO, wrong.span, wrong.message)
                 .help("divide by something else"),
             false => Diagnostic::new(&codes::UNUSABLE_DEFAULT, wrong.span, wrong.message)

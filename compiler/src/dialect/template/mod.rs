@@ -163,6 +163,7 @@ pub fn lower_step(
     report: &mut Report,
 ) -> Option<Flow> {
     let mut lower = Lower::new(source, schema, report);
+    lower.in_recipe = true;
     // The step has a deadline of its own, or none because its recipe says so.
     let env = Env {
         timed: true,
@@ -196,6 +197,8 @@ pub struct Lower<'r, 'a> {
     foreign: bool,
     /// Whether the file has fields of the recipe layer.
     layered: bool,
+    /// Whether the template stands in a recipe, whose variables are its values.
+    in_recipe: bool,
     /// Whether there are commands that nobody looked at, because they stand where none can.
     unread: bool,
     /// The text of the file, if it is JSON.
@@ -226,6 +229,7 @@ impl<'r, 'a> Lower<'r, 'a> {
             repeats: false,
             foreign: false,
             layered: false,
+            in_recipe: false,
             unread: false,
             raw: None,
             notes: Notes::default(),
@@ -285,10 +289,12 @@ impl<'r, 'a> Lower<'r, 'a> {
         })
     }
 
-    /// How much is wrong with the file so far.
+    /// How much is wrong with the file so far, whatever is given.
     fn errors(&self) -> usize {
         let errors = |finding: &&Diagnostic| {
-            finding.severity == codes::Severity::Error && finding.span.source == self.source
+            finding.severity == codes::Severity::Error
+                && finding.span.source == self.source
+                && finding.code != &codes::UNUSABLE_DEFAULT
         };
         self.report.findings.iter().filter(errors).count()
     }
