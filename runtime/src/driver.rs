@@ -637,7 +637,7 @@ impl<'a> Driver<'a> {
             status,
             variables: self.secrets.variables(&finished.variables),
             duration: Duration::from_millis(now_ms),
-            error: error.map(|error| self.secrets.text(&error).into_owned()),
+            error: error.map(|error| self.secrets.message(&error)),
             records: self.records,
             signal,
             refused: self.refused,

@@ -11,6 +11,9 @@ use std::rc::Rc;
 /// What an operation came to, or why it has no result.
 pub type Made = Result<Value, (FailureKind, String)>;
 
+/// How many characters of a value a message holds.
+pub const SHOWN: usize = 40;
+
 /// How much of what a branch wrote to its standard error the report of all branches holds, in
 /// UTF-16 units.
 const REPORTED: usize = 1000;
@@ -143,7 +146,7 @@ fn unfit(name: &str, must: &str, value: &Value) -> (FailureKind, String) {
 }
 
 fn short(text: &str) -> String {
-    text.chars().take(40).collect()
+    text.chars().take(SHOWN).collect()
 }
 
 fn is_int(text: &str) -> bool {

@@ -290,6 +290,19 @@ impl Term {
         Term { span, kind }
     }
 
+    /// What it is made of.
+    pub fn parts(&self) -> Vec<&Term> {
+        match &self.kind {
+            TermKind::Literal(_) | TermKind::Var(_) | TermKind::Turn(_) => Vec::new(),
+            TermKind::OrElse { of, or, .. } => vec![of, or],
+            TermKind::Pick { test, yes, no, .. } => vec![test, yes, no],
+            TermKind::Item { of, at } => vec![of, at],
+            TermKind::Arith { left, right, .. } => vec![left, right],
+            TermKind::Length(of) | TermKind::Pad { of, .. } | TermKind::Fit { of, .. } => vec![of],
+            TermKind::Text(parts) => parts.iter().collect(),
+        }
+    }
+
     /// Whether it depends on what is given whether there is a value at all.
     pub fn may_fail(&self) -> bool {
         match &self.kind {

@@ -149,7 +149,7 @@ pub(super) fn integers(a: &Value, b: &Value) -> Result<(i64, i64), (FailureKind,
 
 /// As much of a text as a message should hold.
 pub(super) fn shown(text: &str) -> String {
-    text.chars().take(40).collect()
+    text.chars().take(flow::SHOWN).collect()
 }
 
 pub(super) fn no_number(value: &Value) -> (FailureKind, String) {

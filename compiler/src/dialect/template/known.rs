@@ -106,20 +106,7 @@ fn has_holes(term: &Term) -> bool {
 
 /// Whether what is given decides about a value.
 fn reads_values(term: &Term) -> bool {
-    match &term.kind {
-        TermKind::Var(_) => true,
-        TermKind::Literal(_) | TermKind::Turn(_) => false,
-        TermKind::OrElse { of, or, .. } => reads_values(of) || reads_values(or),
-        TermKind::Pick { test, yes, no, .. } => {
-            [test, yes, no].into_iter().any(|t| reads_values(t))
-        }
-        TermKind::Item { of, at } => reads_values(of) || reads_values(at),
-        TermKind::Arith { left, right, .. } => reads_values(left) || reads_values(right),
-        TermKind::Length(of) | TermKind::Pad { of, .. } | TermKind::Fit { of, .. } => {
-            reads_values(of)
-        }
-        TermKind::Text(parts) => parts.iter().any(reads_values),
-    }
+    matches!(term.kind, TermKind::Var(_)) || term.parts().into_iter().any(reads_values)
 }
 
 fn integer(term: &Term) -> Result<i64, No> {
