@@ -445,8 +445,13 @@ impl<'a> Env<'a> {
             Sum::Two(op, left, right) => {
                 let left = self.sum(left, at, lower, path);
                 let right = self.sum(right, at, lower, path);
+                // Numbers do not know where they stand.
+                let span = match right.kind {
+                    TermKind::Literal(_) => left.span,
+                    _ => left.span.to(right.span),
+                };
                 Term::new(
-                    left.span,
+                    span,
                     TermKind::Arith {
                         op: *op,
                         left: Box::new(left),
