@@ -159,7 +159,10 @@ impl<'a> Lower<'_, 'a> {
                 let span = term.span;
                 term.or(literal(span, Literal::Null))
             }
-            _ => term,
+            _ => {
+                self.look_at(&term, env);
+                term
+            }
         })
     }
 
@@ -316,6 +319,7 @@ impl<'a> Lower<'_, 'a> {
             _ => {
                 self.add(match text {
                     Some(text) => with_unit(name, wanted, text.text().trim(), field, text),
+                    None if is_large(&value) => too_large(name, field.span),
                     None => bad_number(name, wanted, field.span),
                 });
                 None
@@ -473,6 +477,16 @@ fn can_fail(stage: &Stage) -> bool {
 fn bad_number(name: &str, wanted: &str, span: Span) -> Diagnostic {
     let message = format!("`{name}` must be {wanted}");
     Diagnostic::new(&codes::BAD_VALUE, span, message).help(format!("write {wanted}"))
+}
+
+/// Whether a number is too large to count with.
+fn is_large(value: &Literal) -> bool {
+    matches!(value, Literal::Float(number) if *number >= 9e15)
+}
+
+fn too_large(name: &str, span: Span) -> Diagnostic {
+    let message = format!("`{name}` is larger than any number that is counted with");
+    Diagnostic::new(&codes::BAD_VALUE, span, message).help("write a smaller number")
 }
 
 /// A number with a unit behind it: people write seconds.

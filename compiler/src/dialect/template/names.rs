@@ -479,7 +479,12 @@ impl<'a> Env<'a> {
         for (part, range) in parts {
             let right = match part.parse() {
                 Ok(int) => Term::new(at(range), TermKind::Literal(Literal::Int(int))),
-                Err(_) => self.value(part, at(range), lower, path),
+                Err(_) => {
+                    if self.arg(part).is_some() {
+                        lower.use_name(part, at(range.clone()));
+                    }
+                    self.value(part, at(range), lower, path)
+                }
             };
             left = Some(match left {
                 None => right,
