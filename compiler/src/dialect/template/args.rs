@@ -1,7 +1,7 @@
 //! `args` and `defaults`: what a template can be given, and what it has when it is not.
 
 use super::habits::without;
-use super::names::{Arg, Defaults, Env, Preset, repeat_name};
+use super::names::{Arg, Defaults, Env, MOST_TERMS, Preset, repeat_name};
 use super::node::wrong_type;
 use super::{Lower, holes};
 use crate::codes;
@@ -215,6 +215,7 @@ impl<'a> Lower<'_, 'a> {
         let own = own.and_then(|defaults| defaults.map()).unwrap_or_default();
         let mut quiet = Report::default();
         let mut other = Lower::new(self.source, self.schema, &mut quiet);
+        other.terms = self.walked;
         // Of defaults that lead to each other only the first is said.
         let mut said: FxHashSet<String> = FxHashSet::default();
         for name in own.iter().filter_map(|entry| entry.name()) {
@@ -225,10 +226,16 @@ impl<'a> Lower<'_, 'a> {
             let span = Span::top(self.source);
             env.value(name, span, &mut other, &mut Vec::new());
             let met = std::mem::take(&mut other.used);
+            // That it is too much is said where it is read.
+            if other.terms > MOST_TERMS {
+                other.report.findings.truncate(before);
+                break;
+            }
             if other.report.findings.len() > before {
                 said.extend(met.into_keys());
             }
         }
+        self.walked = other.terms;
         for finding in quiet.findings {
             self.report_once(finding);
         }

@@ -183,6 +183,8 @@ pub struct Lower<'r, 'a> {
     report: &'r mut Report,
     /// How much has come of filling in defaults.
     terms: usize,
+    /// The same, for looking whether defaults lead to each other.
+    walked: usize,
     /// Names that something reads and where it does so first, and the places of defaults that
     /// something reads.
     used: FxHashMap<String, Span>,
@@ -221,6 +223,7 @@ impl<'r, 'a> Lower<'r, 'a> {
             schema,
             report,
             terms: 0,
+            walked: 0,
             used: FxHashMap::default(),
             used_defaults: FxHashSet::default(),
             said: FxHashSet::default(),

@@ -31,7 +31,7 @@ pub const HOST_NAMES: [&str; 5] = [
 /// How many defaults may lead to each other.
 const MOST_HOPS: usize = 5;
 /// How much may come of filling in defaults, in all.
-const MOST_TERMS: usize = 200_000;
+pub const MOST_TERMS: usize = 200_000;
 
 /// A default, as it was written or as it was found in the node above.
 #[derive(Clone, Debug)]
