@@ -367,6 +367,7 @@ impl Global {
             given: None,
             timeout_ms: None,
             open: false,
+            secrets: &[],
             shelf: None,
         }
     }

@@ -98,7 +98,7 @@ pub fn explain(program: &Program, sources: &Sources, streams: &mut Streams<'_>) 
     };
     writeln!(streams.out, "{} ({})", root.name, root.dialect)?;
     for input in &root.inputs {
-        let value = rrc_compiler::sketch::value_of(&input.default);
+        let value = input.default.value();
         writeln!(
             streams.out,
             "  {} = {}",

@@ -6,7 +6,8 @@
 
 use crate::cli::{ExpandArgs, Global};
 use crate::run::Loaded;
-use crate::{OK, Streams, USAGE, piped, plan, run, values};
+use crate::{OK, Streams, USAGE, piped, plan, recorded, run, values};
+use rrc_runtime::secret::Secrets;
 use rrc_vm::machine::{Call, Machine, Note, Poll, RecordId, Ticket};
 use rrc_vm::plan::{HostKind, Plan};
 use rrc_vm::text::{quote_json, render, write_json};
@@ -42,7 +43,8 @@ pub fn expand(args: &ExpandArgs, global: &Global, streams: &mut Streams<'_>) -> 
         Ok(config) => config,
         Err(code) => return Ok(code),
     };
-    let loaded = match run::load(&args.file, Some(&given), &[], &config, global, streams)? {
+    let named = &config.run.secrets;
+    let loaded = match run::load(&args.file, Some(&given), named, &config, global, streams)? {
         Ok(loaded) => loaded,
         Err(code) => return Ok(code),
     };
@@ -64,10 +66,11 @@ pub fn expand(args: &ExpandArgs, global: &Global, streams: &mut Streams<'_>) -> 
         (_, true) => Shape::Shell,
         _ => Shape::Objects,
     };
-    match show(&loaded, variables, shape, streams)? {
+    let secrets = recorded::secrets(plan, named, &variables);
+    match show(&loaded, variables, shape, &secrets, streams)? {
         Ok(()) => Ok(OK),
         Err(refusal) => {
-            loaded.show_refusal(&refusal, &args.file, global, streams)?;
+            loaded.show_refusal(&refusal, &secrets, &args.file, global, streams)?;
             Ok(USAGE)
         }
     }
@@ -79,32 +82,55 @@ pub enum Shape {
     Objects,
     Words,
     Shell,
+    /// As a run that is planned.
+    Run,
 }
+
+/// Bytes of lines, and of what is known about them, that are kept before they are printed.
+const MOST_BYTES: usize = 256 << 20;
 
 /// Prints everything that would be started, in the order of the file.
 pub fn show(
     loaded: &Loaded,
     variables: Map,
     shape: Shape,
+    secrets: &Secrets,
     streams: &mut Streams<'_>,
 ) -> io::Result<Result<(), piped::Refusal>> {
-    let Leaves { lines, mut places } = match leaves(loaded, variables, shape) {
+    let Leaves { lines, mut places } = match leaves(loaded, variables, shape, secrets) {
         Ok(leaves) => leaves,
         Err(refusal) => return Ok(Err(refusal)),
     };
     // What runs side by side is asked for in another order than it is written.
-    if places.is_sorted_by(|(one, _), (next, _)| one <= next) {
-        streams.out.write_all(lines.as_bytes())?;
-        return Ok(Ok(()));
+    let lines = match places.is_sorted_by(|(one, _), (next, _)| one <= next) {
+        true => lines,
+        false => {
+            places.sort_by(|(one, _), (other, _)| one.cmp(other));
+            places.into_iter().map(|(_, line)| &lines[line]).collect()
+        }
+    };
+    match shape {
+        Shape::Run => {
+            let planned = lines.trim_end().replace('\n', ",");
+            writeln!(
+                streams.out,
+                "{{\"status\":\"planned\",\"success\":true,\"code\":0,\"stdout\":\"\",\"stderr\":\"\",\
+                 \"output\":\"\",\"error\":null,\"planned\":[{planned}],\"ran\":[],\"failures\":[],\
+                 \"duration_ms\":0}}"
+            )?;
+        }
+        Shape::Objects | Shape::Words | Shape::Shell => streams.out.write_all(lines.as_bytes())?,
     }
-    places.sort_by(|(one, _), (other, _)| one.cmp(other));
-    let sorted: String = places.into_iter().map(|(_, line)| &lines[line]).collect();
-    streams.out.write_all(sorted.as_bytes())?;
     Ok(Ok(()))
 }
 
 /// Everything that would be started, in the order in which it would be.
-fn leaves(loaded: &Loaded, variables: Map, shape: Shape) -> Result<Leaves, piped::Refusal> {
+fn leaves(
+    loaded: &Loaded,
+    variables: Map,
+    shape: Shape,
+    secrets: &Secrets,
+) -> Result<Leaves, piped::Refusal> {
     let plan = loaded.verified.plan();
     let mut machine = Machine::new(Rc::clone(&loaded.verified), variables, plan.limits);
     let mut found = Leaves::default();
@@ -129,7 +155,11 @@ fn leaves(loaded: &Loaded, variables: Map, shape: Shape) -> Result<Leaves, piped
                 let kind = plan.calls.get(call.host as usize).map(|entry| entry.kind);
                 let reply = match kind {
                     Some(HostKind::Exec) => {
-                        found.add(&call, &open, plan, shape);
+                        found.add(&call, &open, plan, shape, secrets);
+                        if found.bytes() > MOST_BYTES {
+                            let message = "there are more commands than can be shown";
+                            return Err(piped::refused(plan, message, 0));
+                        }
                         done.clone()
                     }
                     _ => Value::Null,
@@ -157,7 +187,11 @@ fn leaves(loaded: &Loaded, variables: Map, shape: Shape) -> Result<Leaves, piped
 }
 
 impl Leaves {
-    fn add(&mut self, call: &Call, open: &Open, plan: &Plan, shape: Shape) {
+    fn bytes(&self) -> usize {
+        self.lines.len() + self.places.len() * size_of::<(Place, Range<usize>)>()
+    }
+
+    fn add(&mut self, call: &Call, open: &Open, plan: &Plan, shape: Shape, secrets: &Secrets) {
         let mut place = Place::new();
         let mut at = call.record;
         while let Some((parent, step, turn)) = at.and_then(|record| open.get(&record)) {
@@ -167,6 +201,8 @@ impl Leaves {
         place.reverse();
         let argv = call.args.iter().find(|(name, _)| *name == "argv");
         let argv = argv.map_or(&Value::Null, |(_, argv)| argv);
+        let hidden = secrets.value(argv);
+        let argv = hidden.as_ref().unwrap_or(argv);
         let lines = &mut self.lines;
         let start = lines.len();
         match (shape, argv) {

@@ -15,6 +15,7 @@ use rrc_vm::plan::Plan;
 use rrc_vm::text::{field, render};
 use rrc_vm::value::{Map, Value};
 use rrc_vm::verify::Verified;
+use rustc_hash::FxHashMap;
 use serde_json::{Value as Json, json};
 use std::io;
 use std::rc::Rc;
@@ -186,9 +187,12 @@ pub fn text(outcome: &Outcome, streams: &mut Streams<'_>) -> io::Result<()> {
 /// Commands that failed in the end, each once, in the order of their start.
 fn failures(outcome: &Outcome) -> Vec<&Ran> {
     let mut last: Vec<&Ran> = Vec::new();
+    let mut places = FxHashMap::default();
     for ran in &outcome.ran {
-        let same = |known: &&mut &Ran| known.record.is_some() && known.record == ran.record;
-        match last.iter_mut().rev().find(same) {
+        let place = ran
+            .record
+            .map(|record| *places.entry(record).or_insert(last.len()));
+        match place.and_then(|place| last.get_mut(place)) {
             Some(known) => *known = ran,
             None => last.push(ran),
         }

@@ -61,9 +61,10 @@ pub fn compile(
         given,
         timeout_ms: config.run.default_timeout_ms,
         open: given.is_none(),
+        secrets,
         ..global.options()
     };
-    let mut checked = rrc_compiler::check(&Disk::new(global, config), path, options, &mut sources);
+    let checked = rrc_compiler::check(&Disk::new(global, config), path, options, &mut sources);
     let standing = checked.silenced.iter().filter(|f| suppress::stands(f));
     let mut shown = checked.report.clone();
     shown.findings.extend(standing.cloned());
@@ -73,9 +74,6 @@ pub fn compile(
             streams.err,
             "rrc: `{path}` does not run by itself: it describes a tool, or is made of recipes that another host knows"
         )?;
-    }
-    if let Some(root) = checked.program.units.first_mut() {
-        root.secrets.extend_from_slice(secrets);
     }
     Ok(match rrc_compiler::build(&checked, &sources, hash) {
         Some(plan) => Ok(Compiled {

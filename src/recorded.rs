@@ -29,12 +29,10 @@ pub fn begin(
     streams: &mut Streams<'_>,
 ) -> io::Result<Memory> {
     let plan = prepared.verified.plan();
-    let mut secrets = Secrets::new(secret_names(plan).chain(args.secret.iter().cloned()));
-    learn(&mut secrets, variables);
     let mut memory = Memory {
         journal: None,
         past: None,
-        secrets,
+        secrets: secrets(plan, &args.secret, variables),
     };
     if args.no_record {
         return Ok(memory);
@@ -87,6 +85,13 @@ fn learn(secrets: &mut Secrets, variables: &Map) {
             secrets.learn(&name, &Value::text(value));
         }
     }
+}
+
+/// The secrets of a plan and those that are named besides, with their values.
+pub fn secrets(plan: &Plan, named: &[String], variables: &Map) -> Secrets {
+    let mut secrets = Secrets::new(secret_names(plan).chain(named.iter().cloned()));
+    learn(&mut secrets, variables);
+    secrets
 }
 
 /// Variables as they may be shown without running anything.

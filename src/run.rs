@@ -15,6 +15,7 @@ use rrc_compiler::source::Sources;
 use rrc_runtime::driver::{self, Memory, Outcome, Settings};
 use rrc_runtime::event::{Event, RunStatus, What};
 use rrc_runtime::process::Signal;
+use rrc_runtime::secret::Secrets;
 use rrc_vm::plan::{Const, Plan};
 use rrc_vm::value::{Map, Value};
 use rrc_vm::verify::Verified;
@@ -65,15 +66,16 @@ impl Loaded {
     pub fn show_refusal(
         &self,
         refusal: &piped::Refusal,
+        secrets: &Secrets,
         file: &str,
         global: &Global,
         streams: &mut Streams<'_>,
     ) -> io::Result<()> {
-        let (message, span) = (&refusal.message, refusal.span);
+        let (message, span) = (secrets.message(&refusal.message), refusal.span);
         match &self.understood {
             Some((_, sources)) => {
                 let mut report = Report::default();
-                let finding = Diagnostic::new(&codes::REFUSED_VALUES, span, message.as_str());
+                let finding = Diagnostic::new(&codes::REFUSED_VALUES, span, message);
                 report.add(finding.help("give values with `-s name=value` or `--vars FILE`"));
                 plan::show(&report, sources, global, streams)
             }
@@ -114,8 +116,9 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
         return Ok(USAGE);
     }
     piped::say_unread(verified.plan(), &given, &args.set, global, streams)?;
+    let secrets = recorded::secrets(verified.plan(), &args.secret, &variables);
     if let Some(refusal) = piped::refusal(verified, &variables) {
-        loaded.show_refusal(&refusal, file, global, streams)?;
+        loaded.show_refusal(&refusal, &secrets, file, global, streams)?;
         return Ok(USAGE);
     }
     if args.frozen
@@ -134,7 +137,7 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
         return Ok(OK);
     }
     if args.explain || args.dry_run {
-        return show_plan(&loaded, file, &variables, args, streams);
+        return show_plan(&loaded, file, &variables, &secrets, args, streams);
     }
     let Some(directory) = directory(global, streams)? else {
         return Ok(USAGE);
@@ -210,6 +213,7 @@ fn show_plan(
     loaded: &Loaded,
     file: &str,
     variables: &Map,
+    secrets: &Secrets,
     args: &RunArgs,
     streams: &mut Streams<'_>,
 ) -> io::Result<u8> {
@@ -219,8 +223,12 @@ fn show_plan(
         return Ok(USAGE);
     };
     if args.dry_run && piped::gives_result(loaded.verified.plan()) {
+        let shape = match args.output_format {
+            RunFormat::Text => Shape::Objects,
+            RunFormat::Json | RunFormat::Events => Shape::Run,
+        };
         // The values have been looked at already.
-        let shown = expand::show(loaded, variables.clone(), Shape::Objects, streams)?;
+        let shown = expand::show(loaded, variables.clone(), shape, secrets, streams)?;
         return Ok(shown.map_or(USAGE, |()| OK));
     }
     match args.explain {

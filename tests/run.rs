@@ -28,6 +28,8 @@ mod outcomes;
 mod parallel;
 #[path = "run/templates.rs"]
 mod templates;
+#[path = "run/templates_values.rs"]
+mod templates_values;
 #[path = "run/values.rs"]
 mod values;
 

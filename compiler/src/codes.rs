@@ -137,6 +137,7 @@ codes! {
     DIVISION_BY_ZERO "RRC0321" "division-by-zero" Error "a number is divided by zero";
     WORD_AS_CONDITION "RRC0322" "word-as-condition" Error "a word that `when` reads as the name of a value";
     CONDITION_OPERATOR "RRC0323" "condition-operator" Error "`when` with an operator, which it does not have";
+    UNUSABLE_DEFAULT "RRC0324" "unusable-default" Error "a template cannot run with its own defaults";
 
     NO_SAFE_FORM "RRC0401" "no-safe-form" Error "a hole stands where no value can go safely";
     RECOVER_WITHOUT_RETRY "RRC0402" "recover-without-retry" Error "`recover` stands where nothing is tried again";

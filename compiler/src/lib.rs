@@ -71,6 +71,14 @@ pub fn check(
 ) -> Checked {
     let mut report = Report::default();
     let mut loaded = load::load(world, main, options, sources, &mut report);
+    if options.given.is_some() || options.open {
+        // What can be used is seen when the values are, whoever gives them.
+        let findings = &mut report.findings;
+        findings.retain(|finding| finding.code != &codes::UNUSABLE_DEFAULT);
+    }
+    if let Some(root) = loaded.program.units.first_mut() {
+        root.secrets.extend_from_slice(options.secrets);
+    }
     let links = resolve::resolve(&loaded.program, &mut report);
     bounds::bounds(&loaded.program, &mut report);
     // A file that is read in the wrong dialect means something else than what it seems to mean.

@@ -36,6 +36,8 @@ pub struct Options<'a> {
     pub timeout_ms: Option<u64>,
     /// Values may be given when what is made of this runs: no default can be relied on.
     pub open: bool,
+    /// Variables of the main file that are secret, besides those that it calls so itself.
+    pub secrets: &'a [String],
     /// Where files are kept for other programs, and taken from.
     pub shelf: Option<&'a Shelf>,
 }

@@ -146,7 +146,7 @@ impl Sketch<'_> {
         let unit = &self.program.units[target];
         let mut known = Map::default();
         for input in &unit.inputs {
-            known.insert(Rc::from(input.name.as_str()), value_of(&input.default));
+            known.insert(Rc::from(input.name.as_str()), input.default.value());
         }
         if call.inherits {
             known.extend(self.known.clone());
@@ -248,24 +248,5 @@ fn name_of(expr: &Expr) -> String {
         ExprKind::Field { of, name, .. } => format!("{}.{name}", name_of(of)),
         ExprKind::Index { of, .. } => format!("{}[…]", name_of(of)),
         _ => "…".to_string(),
-    }
-}
-
-/// A literal as the machine would have it.
-pub fn value_of(literal: &crate::ir::Literal) -> Value {
-    use crate::ir::Literal;
-    match literal {
-        Literal::Null => Value::Null,
-        Literal::Bool(value) => Value::Bool(*value),
-        Literal::Int(value) => Value::Int(*value),
-        Literal::Float(value) => Value::Float(*value),
-        Literal::Text(text) => Value::text(text.as_str()),
-        Literal::List(items) => Value::list(items.iter().map(value_of).collect()),
-        Literal::Map(fields) => Value::map(
-            fields
-                .iter()
-                .map(|(name, value)| (Rc::from(name.as_str()), value_of(value)))
-                .collect(),
-        ),
     }
 }

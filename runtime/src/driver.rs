@@ -13,7 +13,7 @@ mod perform;
 use crate::agent::Commands;
 use crate::event::{Event, RecordId, RunStatus, StepRef, What};
 use crate::journal::{Again, Finish, Journal, Past};
-use crate::process::{ChildId, Loop, Setup, Signal, TimerId};
+use crate::process::{ChildId, Happened, Loop, Setup, Signal, TimerId};
 use crate::record::{Ran, Records};
 use crate::secret::Secrets;
 use history::Recall;
@@ -34,6 +34,13 @@ use std::time::{Duration, Instant};
 
 pub use history::Then;
 pub use late::{Find, Found};
+
+/// After how many things that machines said it is looked whether the run is to end.
+const LOOK_UP: u32 = 1024;
+
+/// How many calls are refused of a run that is being stopped before it is ended where it is: one
+/// that goes on after failures would ask for the next thing without an end.
+const MOST_UNSTARTED: u32 = 1000;
 
 /// How a plan is to be run.
 #[derive(Clone, Debug)]
@@ -144,6 +151,8 @@ struct Driver<'a> {
     hidden: FxHashMap<RecordId, Option<RecordId>>,
     deadline: Option<TimerId>,
     stopping: Option<Stop>,
+    /// Calls that were refused because the run is being stopped.
+    unstarted: u32,
     journal: Option<Journal>,
     past: Option<Recall>,
     refused: Option<String>,
@@ -213,6 +222,7 @@ impl<'a> Driver<'a> {
             hidden: FxHashMap::default(),
             deadline,
             stopping: None,
+            unstarted: 0,
             journal: memory.journal,
             past: memory.past.map(|(past, then)| Recall::new(past, then)),
             refused: None,
@@ -315,8 +325,16 @@ impl<'a> Driver<'a> {
     }
 
     fn drive(&mut self, machine: &mut Machines) -> Finished {
+        let mut polls = 0u32;
         loop {
-            let (which, poll) = machine.poll();
+            let Some((which, poll)) = machine.poll() else {
+                self.look_up(machine, true);
+                continue;
+            };
+            polls = polls.wrapping_add(1);
+            if polls.is_multiple_of(LOOK_UP) {
+                self.look_up(machine, false);
+            }
             match poll {
                 Poll::Call(call) => {
                     self.next_ticket = call.ticket.0 + 1;
@@ -349,12 +367,32 @@ impl<'a> Driver<'a> {
                 }
                 Poll::Idle => self.wait(machine),
             }
+            if self.unstarted > MOST_UNSTARTED {
+                self.unstarted = 0;
+                machine.halt();
+            }
             if self.refused.is_some() {
                 return Finished {
                     outcome: Ok(Value::Null),
                     variables: Rc::default(),
                 };
             }
+        }
+    }
+
+    /// Sees whether the run is to end, where it has much to do and nothing to wait for.
+    fn look_up(&mut self, machine: &mut Machines, computes: bool) {
+        if self.past.is_some() {
+            return;
+        }
+        match self.os.asked_to_end(self.deadline) {
+            Some(Happened::Signal(signal)) => self.stop(Stop::Signal(signal)),
+            Some(_) => self.stop(Stop::Timeout),
+            None => {}
+        }
+        // What comes of values alone does not end because calls are refused.
+        if computes && self.stopping.is_some() {
+            machine.halt();
         }
     }
 
@@ -603,7 +641,7 @@ impl<'a> Driver<'a> {
             status,
             variables: self.secrets.variables(&finished.variables),
             duration: Duration::from_millis(now_ms),
-            error: error.map(|error| self.secrets.text(&error).into_owned()),
+            error: error.map(|error| self.secrets.message(&error)),
             records: self.records,
             signal,
             refused: self.refused,

@@ -13,6 +13,7 @@ pub(crate) mod family;
 mod launch;
 mod streams;
 mod terminal;
+mod urgent;
 
 use std::collections::VecDeque;
 use std::io::{self, PipeReader};

@@ -8,6 +8,7 @@
 mod token;
 
 use rrc_vm::fault::Failure;
+use rrc_vm::flow::SHOWN;
 use rrc_vm::text::render;
 use rrc_vm::value::{Map, Value};
 use std::borrow::Cow;
@@ -166,6 +167,19 @@ impl Secrets {
         }
         parts.sort_unstable_by_key(|part| part.start);
         parts
+    }
+
+    /// A message of the machine, which holds no more than the start of a long value.
+    pub fn message(&self, text: &str) -> String {
+        let mut shown = self.text(text).into_owned();
+        for known in &self.known {
+            let cut = known.text.char_indices().nth(SHOWN);
+            let start = cut.and_then(|(at, _)| known.text.get(..at));
+            if let Some(start) = start {
+                shown = shown.replace(start, HIDDEN);
+            }
+        }
+        shown
     }
 
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {

@@ -95,6 +95,7 @@ pub fn checked(file: &Named, checking: &Checking<'_>) -> Option<Result<Outcome, 
     let mut sources = Sources::default();
     let mut options = global.options();
     options.timeout_ms = config.run.default_timeout_ms;
+    options.secrets = &config.run.secrets;
     options.shelf = checking.shelf;
     let mut checked = rrc_compiler::check(&disk, &file.name, options, &mut sources);
     if args.shellcheck {

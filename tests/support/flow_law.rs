@@ -4,12 +4,12 @@
 use super::templates::VALUES;
 use rrc_compiler::ir::flow::{Arith, Flow, Scope, Stage, Term, TermKind, Times, Work};
 use rrc_compiler::ir::{Action, Node};
-use rrc_compiler::sketch::value_of;
 use rrc_compiler::source::Sources;
 use rrc_compiler::world::Texts;
 use rrc_compiler::{Options, build, check};
 use rrc_vm::convert::from_json;
 use rrc_vm::fault::{Failure, FailureKind};
+use rrc_vm::flow::fit;
 use rrc_vm::generate::Random;
 use rrc_vm::machine::{Machine, Note, Poll, RecordId};
 use rrc_vm::plan::{HostKind, Plan};
@@ -244,7 +244,7 @@ impl Walker {
     /// The value of a term, or the name that has none.
     fn value(&self, term: &Term) -> Result<Value, String> {
         Ok(match &term.kind {
-            TermKind::Literal(literal) => value_of(literal),
+            TermKind::Literal(literal) => literal.value(),
             TermKind::Var(name) | TermKind::Turn(name) => {
                 let value = self.scope.get(name.as_str());
                 value.cloned().ok_or_else(|| name.clone())?
@@ -294,6 +294,10 @@ impl Walker {
                     text.push_str(&render(&self.value(part)?));
                 }
                 Value::text(text)
+            }
+            TermKind::Fit { of, declared } => {
+                let wanted = declared.wanted().value();
+                fit(self.value(of)?, &wanted).map_err(|(_, message)| message)?
             }
         })
     }

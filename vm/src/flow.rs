@@ -11,6 +11,9 @@ use std::rc::Rc;
 /// What an operation came to, or why it has no result.
 pub type Made = Result<Value, (FailureKind, String)>;
 
+/// How many characters of a value a message holds.
+pub const SHOWN: usize = 40;
+
 /// How much of what a branch wrote to its standard error the report of all branches holds, in
 /// UTF-16 units.
 const REPORTED: usize = 1000;
@@ -68,6 +71,17 @@ pub fn argv(list: Value) -> Made {
     Ok(Value::List(words))
 }
 
+/// A value to calculate with: an integer, a number without a fraction, or text that is an integer
+/// with blanks around it.
+pub fn integer(value: &Value) -> Option<i64> {
+    match value {
+        Value::Int(int) => Some(*int),
+        Value::Float(float) => text::whole(*float),
+        Value::Text(text) => text.trim().parse().ok(),
+        _ => None,
+    }
+}
+
 /// An integer with zeros in front, the sign before them.
 pub fn pad(int: i64, width: usize) -> String {
     match int < 0 {
@@ -92,6 +106,7 @@ pub fn fit(value: Value, wanted: &Value) -> Made {
         "seconds" => return seconds(&value, &word("name"), false),
         "seconds_or_none" => return seconds(&value, &word("name"), true),
         "count" => return count(&value, &word("name")),
+        "tries" => return tries(&value, &word("name")),
         _ => Some(Value::Text(render(&value))),
     };
     if matches!(value, Value::Null) {
@@ -133,7 +148,7 @@ fn unfit(name: &str, must: &str, value: &Value) -> (FailureKind, String) {
 }
 
 fn short(text: &str) -> String {
-    text.chars().take(40).collect()
+    text.chars().take(SHOWN).collect()
 }
 
 fn is_int(text: &str) -> bool {
@@ -207,12 +222,11 @@ fn duration(value: &Value, name: &str) -> Made {
     let ms = match value {
         Value::Null => Some(0),
         Value::Int(int) => Some(*int),
-        Value::Float(float) if float.is_finite() && *float < 9e15 => Some(float.ceil() as i64),
+        Value::Float(float) => milliseconds(*float),
         Value::Text(text) if text.trim().is_empty() => Some(0),
-        Value::Text(text) => match number(&Value::Text(text.clone())) {
-            Some(_) => text.trim().parse::<f64>().ok().map(|ms| ms.ceil() as i64),
-            None => None,
-        },
+        Value::Text(text) => number(&Value::Text(text.clone()))
+            .and_then(|_| text.trim().parse().ok())
+            .and_then(milliseconds),
         _ => None,
     };
     ms.filter(|ms| *ms >= 0)
@@ -235,6 +249,20 @@ fn seconds(value: &Value, name: &str, none: bool) -> Made {
         .filter(|seconds| *seconds < 9e12 && fits(seconds))
         .map(|seconds| Value::Int((seconds * 1000.0).ceil() as i64))
         .ok_or_else(|| unfit(name, "be a number of seconds above 0", value))
+}
+
+/// Whole milliseconds; none for what no integer holds exactly.
+fn milliseconds(ms: f64) -> Option<i64> {
+    (ms.is_finite() && ms < 9e15).then(|| ms.ceil() as i64)
+}
+
+/// How many tries: nothing, and the empty text, are one.
+fn tries(value: &Value, name: &str) -> Made {
+    match value {
+        Value::Null => Ok(Value::Int(1)),
+        Value::Text(text) if text.trim().is_empty() => Ok(Value::Int(1)),
+        _ => count(value, name),
+    }
 }
 
 /// How often: a whole number from 1.
@@ -401,6 +429,8 @@ mod tests {
         assert_eq!(fits(json!(null), "int"), Ok("\"\"".into()));
         assert_eq!(fits(json!(""), "duration"), Ok("0".into()));
         assert_eq!(fits(json!("3"), "count"), Ok("3".into()));
+        assert_eq!(fits(json!(" "), "tries"), Ok("1".into()));
+        assert_eq!(fits(json!(3.0), "tries"), Ok("3".into()));
         for (value, kind) in [
             (json!(7.5), "int"),
             (json!("+7"), "int"),
@@ -411,6 +441,11 @@ mod tests {
             (json!("5s"), "duration"),
             (json!(-1), "duration"),
             (json!(0), "count"),
+            (json!(""), "count"),
+            (json!(1e30), "count"),
+            (json!("2.0"), "tries"),
+            (json!(1e16), "duration"),
+            (json!("99999999999999999999"), "duration"),
         ] {
             let refused = fits(value.clone(), kind).unwrap_err().1;
             assert!(

@@ -18,7 +18,7 @@ mod operations;
 mod tables;
 mod tasks;
 
-use crate::fault::{Failure, Fault, FaultKind};
+use crate::fault::{Failure, FailureKind, Fault, FaultKind};
 use crate::isa::Status;
 use crate::plan::{Limits, Plan};
 use crate::task::{Frame, Task, TaskSet, Waits};
@@ -31,6 +31,9 @@ use std::fmt;
 use std::rc::Rc;
 
 pub use crate::task::RecordId;
+
+/// The smallest slice of fuel: more than any instruction costs before it begins.
+const LEAST_SLICE: u64 = 1 << 16;
 
 /// The number of a call or a timer, in the order in which they were asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -140,7 +143,9 @@ enum Waiter {
 pub struct Machine {
     plan: Rc<Verified>,
     limits: Limits,
+    /// Fuel of this slice, and what is left for others.
     fuel: u64,
+    reserve: u64,
     /// Bytes produced since the last census, and how many may be before the next.
     produced: u64,
     census_after: u64,
@@ -196,6 +201,7 @@ impl Machine {
             plan,
             limits,
             fuel: 0,
+            reserve: 0,
             produced: 0,
             census_after: 0,
             steps: 0,
@@ -226,6 +232,7 @@ impl Machine {
 
     fn begin_with(&mut self, mut variables: Rc<Map>) {
         self.fuel = self.limits.fuel;
+        self.reserve = 0;
         self.produced = 0;
         self.census_after = self.limits.memory;
         self.steps = 0;
@@ -264,15 +271,26 @@ impl Machine {
     /// Run until there is something to say or to ask.
     pub fn poll(&mut self) -> Poll {
         loop {
+            if let Some(poll) = self.poll_within(u64::MAX) {
+                return poll;
+            }
+        }
+    }
+
+    /// The same, for no more than so much fuel: none if there is more to do. How a run is cut into
+    /// slices changes nothing about it.
+    pub fn poll_within(&mut self, slice: u64) -> Option<Poll> {
+        self.begin_slice(slice.max(LEAST_SLICE));
+        loop {
             if let Some(said) = self.said.pop_front() {
-                return said;
+                return Some(said);
             }
             if let Some(finished) = &self.finished {
-                return Poll::Done(finished.clone());
+                return Some(Poll::Done(finished.clone()));
             }
             let Some((id, birth)) = self.ready.pop_front() else {
                 if !self.waiting.is_empty() {
-                    return Poll::Idle;
+                    return Some(Poll::Idle);
                 }
                 let at = self.task(0).map_or(0, Task::at);
                 self.fault(FaultKind::Deadlock, at);
@@ -291,11 +309,15 @@ impl Machine {
             match exit {
                 Exit::Waits => {}
                 Exit::Says => self.ready.push_front((id, birth)),
+                Exit::Rests => {
+                    self.ready.push_front((id, birth));
+                    return None;
+                }
                 Exit::Note(note) => {
                     self.ready.push_front((id, birth));
-                    return Poll::Note(note);
+                    return Some(Poll::Note(note));
                 }
-                Exit::Call(call) => return Poll::Call(call),
+                Exit::Call(call) => return Some(Poll::Call(call)),
                 Exit::Returns => self.task_returned(id),
                 Exit::Stops(outcome) => self.stop(outcome),
                 Exit::Fault(kind) => self.fault(kind, at),
@@ -411,9 +433,18 @@ impl Machine {
         Ticket(ticket)
     }
 
+    /// End the run before it comes to its end: it fails as one that was stopped. What is open is
+    /// said to end at the polls that follow.
+    pub fn halt(&mut self) {
+        if self.finished.is_none() {
+            let at = self.task(0).map_or(0, Task::at);
+            self.stop(ending::failure(FailureKind::Interrupted, at));
+        }
+    }
+
     /// Fuel that was used so far.
     pub fn used_fuel(&self) -> u64 {
-        self.limits.fuel - self.fuel
+        self.limits.fuel - self.fuel - self.reserve
     }
 
     /// Which instructions ran, by their bytes. For tests of how much of the list is reached.
@@ -429,6 +460,8 @@ enum Exit {
     Waits,
     /// Something is to be said first.
     Says,
+    /// It goes on in the next slice.
+    Rests,
     Note(Note),
     Call(Call),
     Returns,

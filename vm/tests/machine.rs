@@ -643,3 +643,34 @@ fn the_verifier_says_what_is_wrong_and_where() {
         "before it is set",
     );
 }
+
+#[test]
+fn slices_change_nothing_and_a_halt_closes_what_is_open() {
+    let endless = [Instr::StepBegin { step: 0 }, Instr::Jump { to: 1 }];
+    let mut whole = machine(&endless, &[]);
+    assert!(matches!(whole.poll(), Poll::Note(Note::Begin { .. })));
+    assert!(matches!(whole.poll(), Poll::Note(Note::End { .. })));
+    let Poll::Done(finished) = whole.poll() else {
+        panic!("it does not end");
+    };
+    assert_eq!(
+        finished.outcome.map_err(|fault| fault.kind).err(),
+        Some(FaultKind::OutOfFuel)
+    );
+    let mut sliced = machine(&endless, &[]);
+    let begin = sliced.poll_within(1);
+    assert!(matches!(begin, Some(Poll::Note(Note::Begin { .. }))));
+    let rests = std::iter::from_fn(|| sliced.poll_within(1).is_none().then_some(()));
+    assert!(rests.count() > 1);
+    assert_eq!(sliced.used_fuel(), whole.used_fuel());
+    let mut halted = machine(&endless, &[]);
+    assert!(matches!(halted.poll(), Poll::Note(Note::Begin { .. })));
+    assert!(halted.poll_within(1).is_none());
+    halted.halt();
+    assert!(matches!(halted.poll(), Poll::Note(Note::End { .. })));
+    let Poll::Done(finished) = halted.poll() else {
+        panic!("it does not end");
+    };
+    assert!(matches!(finished.outcome, Ok(Value::Failure(failure))
+        if failure.kind == FailureKind::Interrupted));
+}

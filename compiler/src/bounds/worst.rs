@@ -4,7 +4,7 @@
 //! carries the place that makes it so. The numbers are never too low; they may be higher than any
 //! run comes to, as conditions are taken for true and every attempt for a failure.
 
-use crate::ir::flow::{Stage, TermKind, Work};
+use crate::ir::flow::{Stage, Term, TermKind, Times, Work};
 use crate::ir::{
     Action, Attempts, Call, Each, Expr, ExprKind, Growth, Literal, Node, Program, Step,
 };
@@ -40,6 +40,14 @@ impl Most {
         match self {
             _ if count == 0 => Of(0),
             Of(number) => Of(number.saturating_mul(count)),
+            unbounded => unbounded,
+        }
+    }
+
+    /// One less.
+    fn less(self) -> Most {
+        match self {
+            Of(number) => Of(number.saturating_sub(1)),
             unbounded => unbounded,
         }
     }
@@ -110,7 +118,11 @@ impl Worst {
     /// What the limits of the run do not allow does not happen.
     fn within(self, steps: u64, depth: u64) -> Worst {
         Worst {
-            steps: self.steps.at_most(steps),
+            // A template counts no steps, so it has no limit of them.
+            steps: match steps == u64::from(u32::MAX) {
+                true => self.steps,
+                false => self.steps.at_most(steps),
+            },
             depth: self.depth.at_most(depth),
             // A step is one process at a time, or one question.
             processes: match self.processes {
@@ -281,11 +293,21 @@ impl Walk<'_> {
                 ..nothing
             },
             Action::Validate { .. } => nothing,
-            Action::Flow(flow) => Worst {
-                processes: commands(&flow.root),
-                time_ms: Unbounded(step.span, format!("`{}` has no timeout", step.id)),
-                ..nothing
-            },
+            Action::Flow(flow) => {
+                let worst = stage(&flow.root);
+                Worst {
+                    // In a recipe the step counts, which is one whatever it is made of.
+                    steps: match step.kind.is_hidden() {
+                        true => worst.steps,
+                        false => Of(0),
+                    },
+                    time_ms: match &step.deadline {
+                        Some(deadline) => constant(deadline),
+                        None => worst.time_ms,
+                    },
+                    ..worst
+                }
+            }
             Action::Sleep { ms } => Worst {
                 time_ms: constant(ms),
                 ..nothing
@@ -338,29 +360,94 @@ fn pauses(attempts: &Attempts) -> u64 {
     sum.saturating_add(pause.saturating_mul(left))
 }
 
-/// Commands of a flow that may run at once.
-fn commands(stage: &Stage) -> Most {
-    match &stage.work {
-        Work::Run { .. } => Of(1),
-        Work::Inside(inner) => commands(inner),
+/// A flow: each command is a step, for as often as it is tried.
+fn stage(stage: &Stage) -> Worst {
+    let late = stage
+        .deadline
+        .as_ref()
+        .map(number)
+        .filter(|ms| *ms != Of(0));
+    let mut once = match &stage.work {
+        Work::Run { .. } => Worst {
+            steps: Of(1),
+            processes: Of(1),
+            time_ms: late.clone().unwrap_or_else(|| {
+                let why = format!("`{}` has no timeout", stage.id);
+                Unbounded(stage.span, why)
+            }),
+            ..Worst::NOTHING
+        },
+        Work::Inside(inner) => self::stage(inner),
         Work::Seq(all) => all
             .iter()
-            .map(commands)
-            .fold(Of(0), |most, one| most.max(one)),
-        Work::Par(all) => all
-            .iter()
-            .map(commands)
-            .fold(Of(0), |most, one| most.plus(one)),
-        Work::Times(times) if !times.at_once => commands(&times.body),
-        Work::Times(times) => match &times.count.kind {
-            TermKind::Literal(Literal::Int(count)) => {
-                commands(&times.body).times(u64::try_from(*count).unwrap_or(0))
-            }
-            _ => Unbounded(
-                times.count.span,
-                "how often this runs at once is known only when it runs".to_string(),
-            ),
+            .map(self::stage)
+            .fold(Worst::NOTHING, Worst::then),
+        Work::Par(all) => all.iter().map(self::stage).fold(Worst::NOTHING, beside),
+        Work::Times(times) => turns(times),
+    };
+    if let Some(tries) = &stage.tries {
+        let between = tries.recover.as_deref().map(self::stage);
+        let count = number(&tries.most);
+        let again = often(between.unwrap_or(Worst::NOTHING), count.clone().less());
+        once = often(once, count).then(again);
+    }
+    // That of a command is for each try.
+    if let Some(late) = late.filter(|_| !stage.is_command()) {
+        once.time_ms = match (once.time_ms, late) {
+            (Of(time), Of(late)) => Of(time.min(late)),
+            (_, late) => late,
+        };
+    }
+    let pause = stage.pause.as_ref().map_or(Of(0), number);
+    once.time_ms = pause.plus(once.time_ms);
+    once
+}
+
+fn turns(times: &Times) -> Worst {
+    let body = stage(&times.body);
+    let count = number(&times.count);
+    match times.at_once {
+        false => often(body, count),
+        true => Worst {
+            processes: match &count {
+                Of(count) => body.processes.clone().times(*count),
+                unbounded => unbounded.clone(),
+            },
+            time_ms: body.time_ms.clone(),
+            ..often(body, count)
         },
+    }
+}
+
+/// One after the other, so many times.
+fn often(once: Worst, count: Most) -> Worst {
+    match count {
+        Of(count) => once.repeat(count, 1),
+        unbounded => Worst {
+            steps: once.steps.plus(unbounded.clone()),
+            time_ms: once.time_ms.plus(unbounded),
+            ..once
+        },
+    }
+}
+
+/// At the same time.
+fn beside(one: Worst, other: Worst) -> Worst {
+    Worst {
+        processes: one.processes.clone().plus(other.processes.clone()),
+        time_ms: one.time_ms.clone().max(other.time_ms.clone()),
+        ..one.then(other)
+    }
+}
+
+/// A number of a stage that stands in the file.
+fn number(term: &Term) -> Most {
+    match &term.kind {
+        TermKind::Literal(Literal::Int(number)) => Of(u64::try_from(*number).unwrap_or(0)),
+        _ => Unbounded(
+            term.span,
+            "how much this is, is known only when it runs".to_string(),
+        ),
     }
 }
 
@@ -397,6 +484,33 @@ mod tests {
         );
         assert_eq!(worst.time_ms, Of(30_000));
         assert_eq!(worst.processes, Of(2));
+    }
+
+    fn of_template(text: &str) -> Worst {
+        let mut sources = Sources::default();
+        let world = Texts::one("a.json", text);
+        let checked = crate::check(&world, "a.json", Default::default(), &mut sources);
+        assert!(!checked.report.has_errors(), "{:?}", checked.report);
+        worst(&checked.program).expect("there is a template")
+    }
+
+    #[test]
+    fn commands_of_a_template_are_its_steps() {
+        let one = of_template(r#"{"timeout": 500, "delay": 20, "retry": 3, "template": "p x"}"#);
+        assert_eq!((one.steps, one.processes), (Of(3), Of(1)));
+        assert_eq!(one.time_ms, Of(1520));
+        let group = r#"{"timeout": 500, "template": ["a", {"repeat": 4, "template": "b"}]}"#;
+        let group = of_template(group);
+        assert_eq!((group.steps, group.time_ms), (Of(5), Of(500)));
+        let beside = r#"{"parallel": true, "repeat": 3, "template": [
+            {"timeout": 500, "template": "a"}, {"timeout": 700, "template": "b"}]}"#;
+        let beside = of_template(beside);
+        assert_eq!((beside.steps, beside.processes), (Of(6), Of(6)));
+        assert_eq!(beside.time_ms, Of(700));
+        let none = of_template(r#"{"timeout": 0, "template": "p x"}"#);
+        assert!(matches!(none.time_ms, Unbounded(..)));
+        let given = of_template(r#"{"timeout": 5, "repeat": "{n}", "template": "p x"}"#);
+        assert!(matches!(given.steps, Unbounded(..)));
     }
 
     #[test]

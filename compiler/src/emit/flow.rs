@@ -427,7 +427,7 @@ impl Emitter<'_> {
             return self.work(w, stage, number, pipe, out);
         }
         let tries = stage.tries.as_ref().map(|tries| {
-            self.number(w, "retry", ValueKind::Count, &tries.most, out.plain);
+            self.number(w, "retry", ValueKind::Tries, &tries.most, out.plain);
             let (most, tried, given) = (w.local(), w.local(), w.local());
             w.push(Instr::Store { local: most });
             w.push(Instr::Int { value: 1 });

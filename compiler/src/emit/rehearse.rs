@@ -5,12 +5,11 @@ use super::Emitter;
 use super::builder::{Label, Writer};
 use super::expr::SCOPE;
 use super::terms;
-use crate::ir::Literal;
-use crate::ir::flow::{Declared, Flow, Stage, Term, TermKind, Times, ValueKind, Work};
+use crate::ir::flow::{
+    Declared, Flow, MOST_TURNS, Stage, Term, TermKind, Times, ValueKind, Work, too_many,
+};
 use rrc_vm::isa::Instr;
-
-/// The most turns a stage may have.
-const MOST_TURNS: i32 = 100_000;
+use rrc_vm::value::Value;
 
 /// The locals that count turns.
 #[derive(Clone, Copy)]
@@ -55,16 +54,7 @@ impl Emitter<'_> {
     }
 
     fn fit(&mut self, w: &mut Writer, declared: &Declared) {
-        let text = |text: &str| Literal::Text(text.to_string());
-        let mut wanted = vec![
-            ("name".to_string(), text(&declared.name)),
-            ("kind".to_string(), text(declared.kind.word())),
-        ];
-        if let ValueKind::OneOf(words) = &declared.kind {
-            let words = words.iter().map(|word| text(word)).collect();
-            wanted.push(("of".to_string(), Literal::List(words)));
-        }
-        let wanted = self.tables.literal(&Literal::Map(wanted));
+        let wanted = self.tables.literal(&declared.wanted());
         w.push(Instr::Fit { wanted });
     }
 
@@ -90,7 +80,7 @@ impl Emitter<'_> {
 
     /// Works out everything that a stage will work out, and starts nothing.
     pub(super) fn rehearse(&mut self, w: &mut Writer, stage: &Stage, refused: Label) {
-        if !may_be_refused(stage) {
+        if !may_be_refused(stage, 1) {
             return;
         }
         let next = w.label();
@@ -109,7 +99,7 @@ impl Emitter<'_> {
             }
         }
         if let Some(tries) = &stage.tries {
-            self.number(w, "retry", ValueKind::Count, &tries.most, refused);
+            self.number(w, "retry", ValueKind::Tries, &tries.most, refused);
             w.push(Instr::Pop {});
             if let Some(recover) = &tries.recover {
                 self.rehearse(w, recover, refused);
@@ -119,14 +109,15 @@ impl Emitter<'_> {
             Work::Run { words, .. } => {
                 // The name of the program must not be empty; other words only have to be there.
                 let (name, rest) = words.split_at(words.len().min(1));
-                if name.iter().any(|name| !is_literal(name)) {
+                if name
+                    .iter()
+                    .any(|name| !is_literal(name) || may_be_wrong(name))
+                {
                     terms::argv(w, &mut self.tables, name, refused);
                     w.push(Instr::Pop {});
                 }
-                for word in rest.iter().filter(|word| word.may_fail()) {
-                    terms::term(w, &mut self.tables, word);
-                    w.push(Instr::JumpFailed { to: w.to(refused) });
-                    w.push(Instr::Pop {});
+                for word in rest.iter().filter(|word| may_be_wrong(word)) {
+                    terms::word(w, &mut self.tables, word, refused);
                 }
             }
             Work::Inside(inner) => self.rehearse(w, inner, refused),
@@ -159,12 +150,23 @@ impl Emitter<'_> {
         w.push(Instr::Store { local: turns.total });
         let few = w.label();
         w.push(Instr::Load { local: turns.total });
+        // A product that is no integer any more is a failure as well.
+        for name in &times.around {
+            w.push(Instr::VarOrNull {
+                scope: SCOPE,
+                name: self.tables.text(name),
+            });
+            w.push(Instr::Mul {});
+        }
+        if !times.around.is_empty() {
+            w.push(Instr::IntOr { to: w.to(failed) });
+        }
         w.push(Instr::Int {
             value: MOST_TURNS + 1,
         });
         w.push(Instr::Less {});
         w.push(Instr::JumpIf { to: w.to(few) });
-        let message = format!("`repeat` is more than the {MOST_TURNS} that are allowed");
+        let message = too_many(times.around.is_empty());
         w.push(Instr::Fail {
             message: self.tables.text(&message),
         });
@@ -210,35 +212,57 @@ fn is_literal(term: &Term) -> bool {
     matches!(term.kind, TermKind::Literal(_))
 }
 
-/// Whether values can be given that a stage cannot use.
-fn may_be_refused(stage: &Stage) -> bool {
+/// Whether a word may be missing, or be one that no command can be given.
+fn may_be_wrong(word: &Term) -> bool {
+    word.may_fail() || word.may_hold_nul()
+}
+
+/// Whether values can be given that a stage cannot use, or it has some of its own. `turns` is how
+/// many there are of it, as far as that is written in the file.
+fn may_be_refused(stage: &Stage, turns: i64) -> bool {
     let tries = stage.tries.as_ref();
     let numbers = [&stage.pause, &stage.deadline];
-    let given = |number: &Option<Term>| number.as_ref().is_some_and(|term| !is_literal(term));
+    let given = |number: &Option<Term>| {
+        let kind = &ValueKind::Duration;
+        number
+            .as_ref()
+            .is_some_and(|term| fixed(term, kind).is_none())
+    };
     stage.guard.as_ref().is_some_and(Term::may_fail)
         || numbers.into_iter().any(given)
         || tries.is_some_and(|tries| {
-            !is_literal(&tries.most) || tries.recover.as_deref().is_some_and(may_be_refused)
+            let recover = tries.recover.as_deref();
+            fixed(&tries.most, &ValueKind::Tries).is_none()
+                || recover.is_some_and(|recover| may_be_refused(recover, turns))
         })
         || match &stage.work {
             Work::Run { words, .. } => {
                 words.first().is_some_and(|name| !is_literal(name))
-                    || words.iter().any(Term::may_fail)
+                    || words.iter().any(may_be_wrong)
             }
-            Work::Inside(inner) => may_be_refused(inner),
-            Work::Seq(all) | Work::Par(all) => all.iter().any(may_be_refused),
-            Work::Times(times) => !within(&times.count) || may_be_refused(&times.body),
+            Work::Inside(inner) => may_be_refused(inner, turns),
+            Work::Seq(all) | Work::Par(all) => all.iter().any(|stage| may_be_refused(stage, turns)),
+            Work::Times(times) => {
+                let turns = fixed(&times.count, &ValueKind::Count)
+                    .and_then(|count| count.checked_mul(turns))
+                    .filter(|turns| *turns <= i64::from(MOST_TURNS));
+                turns.is_none_or(|turns| may_be_refused(&times.body, turns))
+            }
         }
 }
 
-/// Whether a number of turns is written in the file, and allowed.
-fn within(count: &Term) -> bool {
-    let most = i64::from(MOST_TURNS);
-    match &count.kind {
-        TermKind::Literal(Literal::Int(count)) => *count <= most,
-        TermKind::Literal(Literal::Text(count)) => {
-            count.parse::<i64>().is_ok_and(|count| count <= most)
-        }
-        _ => false,
+/// A number that is written in the file and that the field can have.
+fn fixed(term: &Term, kind: &ValueKind) -> Option<i64> {
+    let TermKind::Literal(literal) = &term.kind else {
+        return None;
+    };
+    let declared = Declared {
+        name: String::new(),
+        kind: kind.clone(),
+        span: term.span,
+    };
+    match declared.fit(literal) {
+        Ok(Value::Int(number)) => Some(number),
+        _ => None,
     }
 }

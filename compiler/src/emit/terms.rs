@@ -71,6 +71,12 @@ pub fn term(w: &mut Writer, tables: &mut Tables, term: &Term) {
             w.push(Instr::Pad { width: *width });
         }
         TermKind::Text(parts) => concat(w, tables, parts),
+        TermKind::Fit { of, declared } => {
+            self::term(w, tables, of);
+            w.at(term.span);
+            let wanted = tables.literal(&declared.wanted());
+            w.push(Instr::Fit { wanted });
+        }
     }
 }
 
@@ -106,14 +112,16 @@ fn or_else(w: &mut Writer, tables: &mut Tables, of: &Term, truth: Option<Truth>,
     w.bind(missing);
     w.push(Instr::Store { local: first });
     term(w, tables, or);
-    // Of two failures the first says more.
-    let (both, fine) = (w.label(), w.label());
-    w.push(Instr::JumpFailed { to: w.to(both) });
-    w.push(Instr::Jump { to: w.to(fine) });
-    w.bind(both);
-    w.push(Instr::Pop {});
-    w.push(Instr::Load { local: first });
-    w.bind(fine);
+    // Of two failures the first says more, unless the second says that a default does not fit.
+    if !matches!(or.kind, TermKind::Fit { .. }) {
+        let (both, fine) = (w.label(), w.label());
+        w.push(Instr::JumpFailed { to: w.to(both) });
+        w.push(Instr::Jump { to: w.to(fine) });
+        w.bind(both);
+        w.push(Instr::Pop {});
+        w.push(Instr::Load { local: first });
+        w.bind(fine);
+    }
     w.bind(end);
     w.free(first);
 }
@@ -134,6 +142,24 @@ fn or_literal(w: &mut Writer, tables: &mut Tables, name: &str, literal: &Literal
 pub fn condition(w: &mut Writer, tables: &mut Tables, guard: &Term, failed: Label) {
     term(w, tables, guard);
     w.push(truth_of(Truth::Flags, w.to(failed)));
+}
+
+/// Looks at one word of a command, not the first; to `failed` with a failure.
+pub fn word(w: &mut Writer, tables: &mut Tables, word: &Term, failed: Label) {
+    let looked = word.may_hold_nul();
+    if looked {
+        // What stands first must not be empty; this one may be.
+        let first = tables.text("-");
+        w.push(Instr::Text { text: first });
+    }
+    term(w, tables, word);
+    if looked {
+        w.push(Instr::List { items: 2 });
+        w.at(word.span);
+        w.push(Instr::Argv {});
+    }
+    w.push(Instr::JumpFailed { to: w.to(failed) });
+    w.push(Instr::Pop {});
 }
 
 /// The words of a command as a list; to `failed` with a failure.

@@ -6,6 +6,7 @@
 
 use super::{Expr, Literal, Text, Truth};
 use crate::source::Span;
+use rrc_vm::flow::{Made, fit};
 
 /// A whole flow, and what it asks of the values it is given.
 #[derive(Clone, Debug)]
@@ -74,6 +75,29 @@ pub enum ValueKind {
     Duration,
     /// A whole number from 1.
     Count,
+    /// The same; nothing is 1.
+    Tries,
+}
+
+impl Declared {
+    /// What the instruction `fit` is told.
+    pub fn wanted(&self) -> Literal {
+        let text = |text: &str| Literal::Text(text.to_string());
+        let mut wanted = vec![
+            ("name".to_string(), text(&self.name)),
+            ("kind".to_string(), text(self.kind.word())),
+        ];
+        if let ValueKind::OneOf(words) = &self.kind {
+            let words = words.iter().map(|word| text(word)).collect();
+            wanted.push(("of".to_string(), Literal::List(words)));
+        }
+        Literal::Map(wanted)
+    }
+
+    /// What `fit` makes of a value that is written in the file.
+    pub fn fit(&self, literal: &Literal) -> Made {
+        fit(literal.value(), &self.wanted().value())
+    }
 }
 
 impl ValueKind {
@@ -88,6 +112,7 @@ impl ValueKind {
             ValueKind::OneOf(_) => "enum",
             ValueKind::Duration => "duration",
             ValueKind::Count => "count",
+            ValueKind::Tries => "tries",
         }
     }
 }
@@ -165,6 +190,19 @@ pub enum Work {
     Times(Box<Times>),
 }
 
+/// The most turns a stage may have, those of all stages around it counted.
+pub const MOST_TURNS: i32 = 100_000;
+
+/// What to say of more; `alone` if no other stage stands around it that has turns.
+pub fn too_many(alone: bool) -> String {
+    match alone {
+        true => format!("`repeat` is more than the {MOST_TURNS} that are allowed"),
+        false => format!(
+            "`repeat` and those around it come to more than the {MOST_TURNS} turns that are allowed"
+        ),
+    }
+}
+
 /// A stage so many times, one after the other or all at once.
 #[derive(Clone, Debug)]
 pub struct Times {
@@ -172,6 +210,8 @@ pub struct Times {
     /// The variables that hold the number of the turn, from 0, and how many there are.
     pub index: String,
     pub total: String,
+    /// How many turns those around this one have, by the variables that hold it.
+    pub around: Vec<String>,
     pub at_once: bool,
     pub body: Stage,
 }
@@ -222,6 +262,11 @@ pub enum TermKind {
     },
     /// All of them as one text.
     Text(Vec<Term>),
+    /// A value in the form that is declared for it.
+    Fit {
+        of: Box<Term>,
+        declared: Box<Declared>,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -245,11 +290,27 @@ impl Term {
         Term { span, kind }
     }
 
+    /// What it is made of.
+    pub fn parts(&self) -> Vec<&Term> {
+        match &self.kind {
+            TermKind::Literal(_) | TermKind::Var(_) | TermKind::Turn(_) => Vec::new(),
+            TermKind::OrElse { of, or, .. } => vec![of, or],
+            TermKind::Pick { test, yes, no, .. } => vec![test, yes, no],
+            TermKind::Item { of, at } => vec![of, at],
+            TermKind::Arith { left, right, .. } => vec![left, right],
+            TermKind::Length(of) | TermKind::Pad { of, .. } | TermKind::Fit { of, .. } => vec![of],
+            TermKind::Text(parts) => parts.iter().collect(),
+        }
+    }
+
     /// Whether it depends on what is given whether there is a value at all.
     pub fn may_fail(&self) -> bool {
         match &self.kind {
             TermKind::Literal(_) | TermKind::Turn(_) => false,
-            TermKind::Var(_) | TermKind::Item { .. } | TermKind::Length(_) => true,
+            TermKind::Var(_)
+            | TermKind::Item { .. }
+            | TermKind::Length(_)
+            | TermKind::Fit { .. } => true,
             // When the first fails there is the second.
             TermKind::OrElse { or, .. } => or.may_fail(),
             TermKind::Pick { test, yes, no, .. } => {
@@ -258,6 +319,23 @@ impl Term {
             TermKind::Arith { .. } => !self.is_small(),
             TermKind::Pad { of, .. } => of.may_fail() || !self.is_small(),
             TermKind::Text(parts) => parts.iter().any(Term::may_fail),
+        }
+    }
+
+    /// Whether it may be a text that no command can be given.
+    pub fn may_hold_nul(&self) -> bool {
+        match &self.kind {
+            TermKind::Literal(Literal::Text(text)) => text.contains('\0'),
+            TermKind::Literal(_)
+            | TermKind::Turn(_)
+            | TermKind::Length(_)
+            | TermKind::Arith { .. }
+            | TermKind::Pad { .. } => false,
+            TermKind::Var(_) | TermKind::Item { .. } => true,
+            TermKind::OrElse { of, or, .. } => of.may_hold_nul() || or.may_hold_nul(),
+            TermKind::Pick { yes, no, .. } => yes.may_hold_nul() || no.may_hold_nul(),
+            TermKind::Text(parts) => parts.iter().any(Term::may_hold_nul),
+            TermKind::Fit { of, .. } => of.may_hold_nul(),
         }
     }
 

@@ -11,6 +11,8 @@ pub mod visit;
 use crate::source::{SourceId, Span};
 use rrc_vm::isa::Builtin;
 use rrc_vm::plan::StepKind;
+use rrc_vm::value::Value;
+use std::rc::Rc;
 
 /// Everything that was read, linked together. The first unit is the one that was asked for.
 #[derive(Clone, Debug, Default)]
@@ -569,6 +571,23 @@ pub enum Literal {
 }
 
 impl Literal {
+    /// The same as the machine would have it.
+    pub fn value(&self) -> Value {
+        match self {
+            Literal::Null => Value::Null,
+            Literal::Bool(value) => Value::Bool(*value),
+            Literal::Int(value) => Value::Int(*value),
+            Literal::Float(value) => Value::Float(*value),
+            Literal::Text(text) => Value::text(text.as_str()),
+            Literal::List(items) => Value::list(items.iter().map(Literal::value).collect()),
+            Literal::Map(fields) => {
+                let fields = fields.iter();
+                let fields = fields.map(|(name, value)| (Rc::from(name.as_str()), value.value()));
+                Value::map(fields.collect())
+            }
+        }
+    }
+
     pub fn expr(self, span: Span) -> Expr {
         Expr {
             span,

@@ -22,6 +22,7 @@ mod overwritten;
 mod possibly_unset;
 mod results;
 mod schema_as_value;
+mod secret_word;
 mod too_many_items;
 mod used;
 mod words;
@@ -123,6 +124,10 @@ pub static LINTS: &[Lint] = &[
     Lint {
         code: &codes::MISSPELT_INPUT,
         check: given::check,
+    },
+    Lint {
+        code: &codes::SECRET_IN_ARGV,
+        check: secret_word::check,
     },
     Lint {
         code: &codes::OVERWRITTEN_BY_ID,

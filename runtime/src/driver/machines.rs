@@ -11,6 +11,9 @@ use rrc_vm::verify::Verified;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
+/// Fuel for which a machine runs before anybody else is looked at: a few hundredths of a second.
+const SLICE: u64 = 4_000_000;
+
 pub(super) struct Machines {
     all: Vec<One>,
     /// The machine that goes on.
@@ -71,21 +74,29 @@ impl Machines {
         caller.map_or(0, |caller| caller.depth)
     }
 
-    /// What a machine asks for or says, and which it is; all wait for replies if it is idle.
-    pub fn poll(&mut self) -> (usize, Poll) {
+    /// What a machine asks for or says, and which it is; all wait for replies if it is idle. None
+    /// if one has had its slice and there is more to do.
+    pub fn poll(&mut self) -> Option<(usize, Poll)> {
         for _ in 0..self.all.len() {
             let which = self.at;
             let one = &mut self.all[which];
             let poll = match one.over {
                 true => Poll::Idle,
-                false => one.machine.poll(),
+                false => one.machine.poll_within(SLICE)?,
             };
             if !matches!(poll, Poll::Idle) {
-                return (which, self.translated(which, poll));
+                return Some((which, self.translated(which, poll)));
             }
             self.at = (self.at + 1) % self.all.len();
         }
-        (0, Poll::Idle)
+        Some((0, Poll::Idle))
+    }
+
+    /// Ends all of them where they are.
+    pub fn halt(&mut self) {
+        for one in self.all.iter_mut().filter(|one| !one.over) {
+            one.machine.halt();
+        }
     }
 
     fn translated(&mut self, which: usize, poll: Poll) -> Poll {

@@ -192,6 +192,7 @@ impl Driver<'_> {
     }
 
     pub(super) fn reply_interrupted(&mut self, asked: Asked) {
+        self.unstarted += 1;
         self.ready.push_back(Ready {
             asked,
             value: interrupted(),
@@ -536,7 +537,7 @@ impl Driver<'_> {
     }
 
     /// The first time, everything is asked to end; the second time, it is ended.
-    fn stop(&mut self, why: Stop) {
+    pub(super) fn stop(&mut self, why: Stop) {
         let children: Vec<ChildId> = self.children.keys().copied().collect();
         match self.stopping {
             None => children.into_iter().for_each(|child| self.os.stop(child)),

@@ -217,7 +217,7 @@ impl Machine {
     }
 }
 
-fn failure(kind: FailureKind, at: u32) -> Value {
+pub(super) fn failure(kind: FailureKind, at: u32) -> Value {
     Value::Failure(Rc::new(Failure {
         kind,
         message: kind.sentence().into(),

@@ -189,7 +189,9 @@ impl Machine {
             {
                 self.executed[word.byte() as usize] = true;
             }
-            self.charge(word.fuel().into())?;
+            if self.is_slice_over(word.fuel().into())? {
+                return Ok(Exit::Rests);
+            }
             if self.census_is_due() {
                 self.census(task)?;
             }
@@ -436,7 +438,7 @@ impl Machine {
                     task.stack.truncate(start);
                     push!(or_failure(called, frame.at));
                 }
-                Instr::Pad { width } => unary!(|a| match integer(&a) {
+                Instr::Pad { width } => unary!(|a| match flow::integer(&a) {
                     Some(int) => Value::text(flow::pad(int, width.into())),
                     None => or_failure(Err(no_number(&a)), frame.at),
                 }),

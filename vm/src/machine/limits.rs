@@ -13,6 +13,26 @@ use crate::value::Value;
 use crate::weight::{Census, Unfit, Weight, weigh};
 
 impl Machine {
+    /// Set aside all fuel but a slice of it.
+    pub(super) fn begin_slice(&mut self, slice: u64) {
+        let all = self.fuel + self.reserve;
+        self.fuel = all.min(slice);
+        self.reserve = all - self.fuel;
+    }
+
+    /// Charge for an instruction that is about to run; whether it has to wait for another slice.
+    #[inline]
+    pub(super) fn is_slice_over(&mut self, fuel: u64) -> Result<bool, FaultKind> {
+        match self.fuel.checked_sub(fuel) {
+            Some(left) => {
+                self.fuel = left;
+                Ok(false)
+            }
+            None if self.reserve > 0 => Ok(true),
+            None => self.charge(fuel).map(|()| false),
+        }
+    }
+
     #[inline]
     pub(super) fn charge(&mut self, fuel: u64) -> Result<(), FaultKind> {
         match self.fuel.checked_sub(fuel) {
@@ -20,10 +40,19 @@ impl Machine {
                 self.fuel = left;
                 Ok(())
             }
-            None => {
-                self.fuel = 0;
-                Err(FaultKind::OutOfFuel)
-            }
+            None => self.charge_reserve(fuel),
+        }
+    }
+
+    /// An instruction that has begun comes to its end, whatever is left of the slice.
+    #[cold]
+    fn charge_reserve(&mut self, fuel: u64) -> Result<(), FaultKind> {
+        let all = self.fuel + self.reserve;
+        self.fuel = 0;
+        self.reserve = all.saturating_sub(fuel);
+        match all < fuel {
+            true => Err(FaultKind::OutOfFuel),
+            false => Ok(()),
         }
     }
 

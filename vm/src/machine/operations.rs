@@ -4,9 +4,9 @@ use super::Machine;
 use crate::builtin;
 use crate::fault::{Failure, FailureKind, FaultKind};
 use crate::isa::Builtin;
-use crate::text;
 use crate::value::{Map, Value};
 use crate::weight::own_weight;
+use crate::{flow, text};
 use std::cmp::Ordering;
 use std::rc::Rc;
 
@@ -142,14 +142,14 @@ pub(super) fn integer(value: &Value) -> Option<i64> {
 }
 
 pub(super) fn integers(a: &Value, b: &Value) -> Result<(i64, i64), (FailureKind, String)> {
-    let a = integer(a).ok_or_else(|| no_number(a))?;
-    let b = integer(b).ok_or_else(|| no_number(b))?;
+    let a = flow::integer(a).ok_or_else(|| no_number(a))?;
+    let b = flow::integer(b).ok_or_else(|| no_number(b))?;
     Ok((a, b))
 }
 
 /// As much of a text as a message should hold.
 pub(super) fn shown(text: &str) -> String {
-    text.chars().take(40).collect()
+    text.chars().take(flow::SHOWN).collect()
 }
 
 pub(super) fn no_number(value: &Value) -> (FailureKind, String) {

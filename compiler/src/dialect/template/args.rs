@@ -1,15 +1,16 @@
 //! `args` and `defaults`: what a template can be given, and what it has when it is not.
 
 use super::habits::without;
-use super::names::{Arg, Defaults, Env, Preset, repeat_name};
+use super::names::{Arg, Defaults, Env, MOST_TERMS, Preset, repeat_name};
 use super::node::wrong_type;
 use super::{Lower, holes};
 use crate::codes;
-use crate::diagnostic::{Applicability, Diagnostic, Fix, nearest};
+use crate::diagnostic::{Applicability, Diagnostic, Fix, Report, nearest};
 use crate::doc::{Kind, Node, Text};
 use crate::ir::Literal;
 use crate::ir::flow::ValueKind;
 use crate::source::Span;
+use rustc_hash::FxHashSet;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -27,8 +28,8 @@ const TYPES: [&str; 7] = [
 impl<'a> Lower<'_, 'a> {
     /// What is known inside of a node.
     pub fn env_of(&mut self, node: Node<'a>, env: &Env<'a>, checked: bool) -> Env<'a> {
-        let repeats = node.get("repeat").is_some() || env.repeats > 0;
-        let mut env = match node.get("args") {
+        let repeats = self.field(node, "repeat").is_some() || env.repeats > 0;
+        let mut env = match self.field(node, "args") {
             Some(args) => match self.args(args, repeats) {
                 Some(args) => Env {
                     args: Some(Rc::new(args)),
@@ -38,12 +39,13 @@ impl<'a> Lower<'_, 'a> {
             },
             None => env.clone(),
         };
-        if let Some(defaults) = node.get("defaults") {
+        if let Some(defaults) = self.field(node, "defaults") {
             let own = self.defaults(defaults, repeats);
             env = env.with_defaults(own, self);
         }
         if checked {
             self.check_defaults(node, &env);
+            self.check_cycles(node, &env);
         }
         env
     }
@@ -207,6 +209,42 @@ impl<'a> Lower<'_, 'a> {
         }
     }
 
+    /// Defaults that lead to each other without an end, whether something reads them or not.
+    fn check_cycles(&mut self, node: Node<'a>, env: &Env<'a>) {
+        let own = self.field(node, "defaults");
+        let own = own.and_then(|defaults| defaults.map()).unwrap_or_default();
+        let mut quiet = Report::default();
+        let mut other = Lower::new(self.source, self.schema, &mut quiet);
+        other.terms = self.walked;
+        // Of defaults that lead to each other only the first is said.
+        let mut said: FxHashSet<String> = FxHashSet::default();
+        for name in own.iter().filter_map(|entry| entry.name()) {
+            if said.contains(name) {
+                continue;
+            }
+            let before = other.report.findings.len();
+            let span = Span::top(self.source);
+            env.value(name, span, &mut other, &mut Vec::new());
+            let met = std::mem::take(&mut other.used);
+            // That it is too much is said where it is read.
+            if other.terms > MOST_TERMS {
+                other.report.findings.truncate(before);
+                break;
+            }
+            if other.report.findings.len() > before {
+                said.extend(met.into_keys());
+            }
+        }
+        self.walked = other.terms;
+        for finding in quiet.findings {
+            self.report_once(finding);
+        }
+        let met = said
+            .iter()
+            .filter_map(|name| env.defaults.get(name.as_str()));
+        self.said.extend(met.map(|default| default.span));
+    }
+
     /// A default that its type does not allow.
     fn check_default(&mut self, name: &str, value: &Literal, kind: &ValueKind, span: Span) {
         if let Literal::Text(text) = value
@@ -362,7 +400,7 @@ fn fits(value: &Literal, kind: &ValueKind) -> bool {
         (ValueKind::OneOf(words), Literal::Bool(flag)) => words.contains(&flag.to_string()),
         (ValueKind::Text, Literal::List(_) | Literal::Map(_)) => true,
         (ValueKind::Text, _) | (ValueKind::Any, _) => true,
-        (ValueKind::Duration | ValueKind::Count, _) => true,
+        (ValueKind::Duration | ValueKind::Count | ValueKind::Tries, _) => true,
         _ => false,
     }
 }

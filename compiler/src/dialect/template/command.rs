@@ -2,6 +2,7 @@
 
 use super::args::unknown_type;
 use super::holes::{self, Bad, Hole, Piece, Sum};
+use super::known::can_be;
 use super::names::{Env, difference, repeat_name};
 use super::node::{json_inner, no_command};
 use super::words::{Split, Word, split};
@@ -9,7 +10,7 @@ use super::{Lower, risk, shell};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Fix};
 use crate::doc::Text;
-use crate::ir::flow::{Arith, Term, TermKind};
+use crate::ir::flow::{Arith, Term, TermKind, ValueKind};
 use crate::source::Span;
 use std::ops::Range;
 
@@ -46,10 +47,20 @@ impl<'a> Lower<'_, 'a> {
             self.split_hole(text, &found.words, number);
             words.push(self.word(text, word, env));
         }
+        if self.errors() == before {
+            self.look_at_words(&words, env);
+        }
         (self.errors() == before).then_some(words)
     }
 
     fn oddities(&mut self, text: Text<'a>, found: &Split) {
+        if let Some(at) = text.text().find('\0') {
+            let message = "a command cannot be given a NUL character";
+            self.add(
+                Diagnostic::new(&codes::BAD_VALUE, text.span(at..at + 1), message)
+                    .help("remove it, or write it to a file that the command reads"),
+            );
+        }
         if let Some(at) = found.open_quote {
             let quote = text.text().get(at..at + 1).unwrap_or("'").to_string();
             let end = text.inner().end as usize;
@@ -292,7 +303,7 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// A name of `repeat` that has a default of its own is no less misplaced.
-    fn not_outside(&mut self, env: &Env<'a>, name: &str, span: Span) {
+    pub fn not_outside(&mut self, env: &Env<'a>, name: &str, span: Span) {
         if env.repeats == 0 && repeat_name(name).is_some() {
             self.require(env, name, span);
         }
@@ -304,11 +315,24 @@ impl<'a> Lower<'_, 'a> {
             Sum::Name(name, range) => {
                 self.require(env, name, at(range.clone()));
                 self.minus(name, range.start, env, at);
+                self.no_number(name, env, at(range.clone()));
             }
             Sum::Two(_, left, right) => {
                 self.sum_names(left, env, at);
                 self.sum_names(right, env, at);
             }
+        }
+    }
+
+    /// A value to calculate with whose type has no numbers.
+    fn no_number(&mut self, name: &str, env: &Env<'a>, span: Span) {
+        let kind = env.arg(name).and_then(|arg| arg.kind.as_ref());
+        if kind.is_some_and(|kind| !can_be(kind, &ValueKind::Int, name, span)) {
+            let message = format!("`{name}` is declared as something that is no number");
+            self.report_once(
+                Diagnostic::new(&codes::BAD_PLACEHOLDER, span, message)
+                    .help(format!("declare it as `{name}:int`")),
+            );
         }
     }
 

@@ -1,15 +1,19 @@
 //! The fields that decide whether, when and how often a node runs, and what its failure does.
 
 use super::holes::{self, Hole, Piece};
-use super::names::{Env, repeat_name};
+use super::known::can_be;
+use super::names::{Env, difference, repeat_name};
 use super::node::wrong_type;
-use super::{Lower, node::json_string};
+use super::{Lower, is_null, node::json_string};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Fix, nearest};
-use crate::doc::{Node, Plain, Text, resolve};
-use crate::ir::flow::{Scope, Stage, Term, TermKind, ValueKind, Work};
+use crate::doc::{Entry, Node, Plain, Text, resolve};
+use crate::ir::flow::{
+    Declared, MOST_TURNS, Scope, Stage, Term, TermKind, ValueKind, Work, too_many,
+};
 use crate::ir::{Literal, Truth};
 use crate::source::Span;
+use rrc_vm::value::Value;
 
 const SCOPES: [(&str, Scope); 3] = [
     ("continue", Scope::Continue),
@@ -23,7 +27,7 @@ fn literal(span: Span, value: Literal) -> Term {
 
 impl<'a> Lower<'_, 'a> {
     pub fn failure(&mut self, node: Node<'a>) -> Option<Scope> {
-        let field = node.get("failure")?;
+        let field = self.field(node, "failure")?;
         let Some(text) = self.text(field) else {
             if !field.is_broken() {
                 self.add(wrong_type(
@@ -112,7 +116,7 @@ impl<'a> Lower<'_, 'a> {
             );
             return None;
         }
-        self.before_repeat(name, name_span, env, repeated);
+        self.repeat_in_when(name, name_span, env, repeated);
         self.use_name(name, name_span);
         if let Some(default) = env.defaults.get(name) {
             self.use_default(default.name_span);
@@ -141,15 +145,12 @@ impl<'a> Lower<'_, 'a> {
     ) -> Option<Term> {
         let hole = self.placeholder(inner, at, env)?;
         self.inline_default(&hole, inner, env, at);
-        let name = match &hole {
-            Hole::Name { name, .. }
-            | Hole::OrText { name, .. }
-            | Hole::Choice { name, .. }
-            | Hole::Item { name, .. } => Some(*name),
-            Hole::Sum { .. } => None,
-        };
-        if let Some(name) = name {
-            self.before_repeat(name, at(0..inner.len()), env, repeated);
+        for (name, range) in hole.names() {
+            // A name with hyphens may be a difference of others.
+            let parts = difference(name, range.start).filter(|_| !env.has_default(name));
+            for (part, range) in parts.unwrap_or_else(|| vec![(name, range)]) {
+                self.repeat_in_when(part, at(range), env, repeated);
+            }
         }
         let term = env.hole(&hole, at, self, &mut Vec::new());
         Some(match hole {
@@ -158,13 +159,17 @@ impl<'a> Lower<'_, 'a> {
                 let span = term.span;
                 term.or(literal(span, Literal::Null))
             }
-            _ => term,
+            _ => {
+                self.look_at(&term, env);
+                term
+            }
         })
     }
 
-    fn before_repeat(&mut self, name: &str, span: Span, env: &Env<'a>, repeated: bool) {
+    /// A name that `repeat` sets, in a condition that no `repeat` stands around.
+    fn repeat_in_when(&mut self, name: &str, span: Span, env: &Env<'a>, repeated: bool) {
         if !repeated || env.repeats > 0 || repeat_name(name).is_none() {
-            return;
+            return self.not_outside(env, name, span);
         }
         let message = format!("`when` is asked before `repeat` sets `{name}`");
         self.report_once(
@@ -216,9 +221,28 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// `repeat`: how often.
-    pub fn repeat(&mut self, field: Node<'a>, env: &Env<'a>) -> Option<Term> {
+    pub fn repeat(&mut self, field: Node<'a>, env: &Env<'a>, guarded: bool) -> Option<Term> {
+        let env = &Env {
+            guarded,
+            ..env.clone()
+        };
+        let count = self.repeat_count(field, env)?;
+        if let TermKind::Literal(Literal::Int(turns)) = &count.kind
+            && turns.saturating_mul(env.turns) > i64::from(MOST_TURNS)
+        {
+            let message = too_many(env.turns == 1);
+            self.add(
+                Diagnostic::new(&codes::BAD_VALUE, field.span, message)
+                    .help("repeat it less often, or run the template several times"),
+            );
+            return None;
+        }
+        Some(count)
+    }
+
+    fn repeat_count(&mut self, field: Node<'a>, env: &Env<'a>) -> Option<Term> {
         let Some(text) = self.text(field) else {
-            return self.count("repeat", field, env);
+            return self.number("repeat", field, env, ValueKind::Count);
         };
         let word = text.text().trim();
         let start = text.text().len() - text.text().trim_start().len();
@@ -230,7 +254,7 @@ impl<'a> Lower<'_, 'a> {
             .strip_suffix(".length")
             .filter(|name| holes::is_name(name))
         else {
-            return self.count("repeat", field, env);
+            return self.number("repeat", field, env, ValueKind::Count);
         };
         let span = text.span(offset..offset + name.len());
         self.use_name(name, span);
@@ -247,81 +271,87 @@ impl<'a> Lower<'_, 'a> {
             return None;
         }
         let value = env.value(name, span, self, &mut Vec::new());
-        Some(Term::new(span, TermKind::Length(Box::new(value))))
+        let count = Term::new(span, TermKind::Length(Box::new(value)));
+        self.look_at_number("repeat", ValueKind::Count, &count, env);
+        Some(count)
     }
 
-    /// A field that is a whole number from 1.
-    pub fn count(&mut self, name: &str, field: Node<'a>, env: &Env<'a>) -> Option<Term> {
-        self.number(name, field, env, "a whole number from 1", |value| {
-            value >= 1.0 && value.fract() == 0.0
-        })
-    }
-
-    /// A field that is a number of milliseconds.
-    pub fn duration(&mut self, name: &str, field: Node<'a>, env: &Env<'a>) -> Option<Term> {
-        self.number(
-            name,
-            field,
-            env,
-            "a number of milliseconds from 0",
-            |value| value >= 0.0,
-        )
-    }
-
-    fn number(
+    /// A field that is a number of some kind.
+    pub fn number(
         &mut self,
         name: &str,
         field: Node<'a>,
         env: &Env<'a>,
-        wanted: &str,
-        allowed: fn(f64) -> bool,
+        kind: ValueKind,
     ) -> Option<Term> {
-        let value = self.literal(field);
-        let number = match &value {
-            Literal::Int(int) => Some(*int as f64),
-            Literal::Float(float) => Some(*float),
-            Literal::Text(_) => None,
-            _ => {
-                if !field.is_broken() {
-                    self.add(wrong_type(name, wanted, field));
-                }
-                return None;
-            }
+        let wanted = match kind {
+            ValueKind::Duration => "a number of milliseconds from 0",
+            _ => "a whole number from 1",
         };
-        if let Some(number) = number {
-            return match allowed(number) {
-                true => Some(literal(field.span, value)),
-                false => {
-                    self.add(bad_number(name, wanted, field.span));
-                    None
-                }
-            };
-        }
-        let text = self.text(field)?;
-        let has_hole = holes::pieces(text.text())
-            .iter()
-            .any(|piece| matches!(piece, Piece::Hole(_)));
-        if has_hole {
-            return Some(self.filled(text, env));
-        }
-        let word = text.text().trim();
-        if word.is_empty() {
-            return Some(match name {
-                "delay" | "timeout" => literal(field.span, Literal::Int(0)),
-                _ => literal(field.span, Literal::Int(1)),
-            });
-        }
-        let digits = word
-            .bytes()
-            .all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'-'));
-        match word.parse::<f64>().ok().filter(|_| digits) {
-            Some(number) if allowed(number) => {
-                Some(literal(field.span, Literal::Text(word.to_string())))
+        let value = self.literal(field);
+        if !matches!(
+            value,
+            Literal::Int(_) | Literal::Float(_) | Literal::Text(_)
+        ) {
+            if !field.is_broken() {
+                self.add(wrong_type(name, wanted, field));
             }
+            return None;
+        }
+        let text = self.text(field);
+        let has_hole = |text: &Text<'_>| {
+            let pieces = holes::pieces(text.text());
+            pieces.iter().any(|piece| matches!(piece, Piece::Hole(_)))
+        };
+        if let Some(text) = text.filter(has_hole) {
+            self.number_of_type(name, wanted, text, env, &kind);
+            let term = self.filled(text, env);
+            self.look_at_number(name, kind, &term, env);
+            return Some(term);
+        }
+        let declared = Declared {
+            name: name.to_string(),
+            kind,
+            span: field.span,
+        };
+        match declared.fit(&value) {
+            Ok(Value::Int(number)) => Some(literal(field.span, Literal::Int(number))),
             _ => {
-                self.add(with_unit(name, wanted, word, field, text));
+                self.add(match text {
+                    Some(text) => with_unit(name, wanted, text.text().trim(), field, text),
+                    None if is_large(&value) => too_large(name, field.span),
+                    None => bad_number(name, wanted, field.span),
+                });
                 None
             }
+        }
+    }
+
+    /// A number that is to be a value whose type has none.
+    fn number_of_type(
+        &mut self,
+        field: &str,
+        wanted: &str,
+        text: Text<'a>,
+        env: &Env<'a>,
+        kind: &ValueKind,
+    ) {
+        let pieces = holes::pieces(text.text());
+        let [Piece::Hole(range)] = pieces.as_slice() else {
+            return;
+        };
+        let inner = text.text().get(range.clone()).unwrap_or_default();
+        let span = text.span(range.clone());
+        let Ok(Hole::Name { name, .. }) = holes::hole(inner) else {
+            return;
+        };
+        let declared = env.arg(name).and_then(|arg| arg.kind.as_ref());
+        if declared.is_some_and(|declared| !can_be(declared, kind, field, span)) {
+            let message = format!("`{name}` is declared as something that `{field}` cannot be");
+            self.report_once(
+                Diagnostic::new(&codes::BAD_VALUE, span, message)
+                    .help(format!("declare it as `{name}:int`: `{field}` is {wanted}")),
+            );
         }
     }
 
@@ -334,8 +364,11 @@ impl<'a> Lower<'_, 'a> {
         repeated: bool,
         parallel: bool,
     ) {
+        let schema = self.schema;
         let key = |name: &str| {
-            let entry = node.map()?.iter().find(|entry| entry.is(name))?;
+            let mut entries = node.map()?.iter();
+            let there = |entry: &&Entry<'_>| entry.is(name) && !is_null(entry.value, schema);
+            let entry = entries.find(there)?;
             Some(entry.key.text().map_or(entry.key.span, |text| text.inner()))
         };
         let once = |most: &Term| match &most.kind {
@@ -444,6 +477,16 @@ fn can_fail(stage: &Stage) -> bool {
 fn bad_number(name: &str, wanted: &str, span: Span) -> Diagnostic {
     let message = format!("`{name}` must be {wanted}");
     Diagnostic::new(&codes::BAD_VALUE, span, message).help(format!("write {wanted}"))
+}
+
+/// Whether a number is too large to count with.
+fn is_large(value: &Literal) -> bool {
+    matches!(value, Literal::Float(number) if *number >= 9e15)
+}
+
+fn too_large(name: &str, span: Span) -> Diagnostic {
+    let message = format!("`{name}` is larger than any number that is counted with");
+    Diagnostic::new(&codes::BAD_VALUE, span, message).help("write a smaller number")
 }
 
 /// A number with a unit behind it: people write seconds.

@@ -28,14 +28,15 @@ impl<'a> Lower<'_, 'a> {
         self.seconds(node);
         if parallel {
             self.fanout(node, body, repeat);
-        } else if !env.apart && node.get("retry").is_none() {
+        } else if !env.apart && self.field(node, "retry").is_none() {
             self.branch_is_root(node);
         }
     }
 
     /// Whether a node has a `timeout` that ends what takes too long; 0 is none.
     pub fn ends(&self, node: Node<'a>) -> bool {
-        let timeout = node.get("timeout").map(|timeout| self.literal(timeout));
+        let timeout = self.field(node, "timeout");
+        let timeout = timeout.map(|timeout| self.literal(timeout));
         match timeout {
             None => false,
             Some(Literal::Int(ms)) => ms != 0,
@@ -74,11 +75,12 @@ impl<'a> Lower<'_, 'a> {
     fn retry_on_object(&mut self, node: Node<'a>, entries: &'a [Entry<'a>]) {
         let inner = node.get("template").filter(|inner| inner.map().is_some());
         let at = entries.iter().position(|entry| entry.is("retry"));
-        let (Some(inner), Some(at), None) = (inner, at, node.get("recover")) else {
+        let (Some(inner), Some(at), None) = (inner, at, self.field(node, "recover")) else {
             return;
         };
         let Some(retry) = entries.get(at) else { return };
         let tries = match self.literal(retry.value) {
+            Literal::Null => return,
             Literal::Int(tries) if tries <= 1 => return,
             Literal::Int(tries) => Some(tries),
             Literal::Text(text) if matches!(text.trim(), "" | "1") => return,

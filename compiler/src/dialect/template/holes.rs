@@ -65,6 +65,28 @@ pub enum Hole<'a> {
     Sum { pad: u8, sum: Sum<'a> },
 }
 
+impl<'a> Hole<'a> {
+    /// The names that it reads, and where they stand.
+    pub fn names(&self) -> Vec<(&'a str, Range<usize>)> {
+        match self {
+            Hole::Name { name, .. } | Hole::OrText { name, .. } => vec![(*name, 0..name.len())],
+            Hole::Choice { name, name_at, .. } => vec![(*name, name_at.clone())],
+            Hole::Item { name, at } => {
+                let mut names = vec![(*name, 0..name.len())];
+                if let At::Name(name, range) = at {
+                    names.push((*name, range.clone()));
+                }
+                names
+            }
+            Hole::Sum { sum, .. } => {
+                let mut names = Vec::new();
+                sum.names(&mut names);
+                names
+            }
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub enum At<'a> {
     Number(&'a str),
@@ -77,6 +99,19 @@ pub enum Sum<'a> {
     Number(i64),
     Name(&'a str, Range<usize>),
     Two(Arith, Box<Sum<'a>>, Box<Sum<'a>>),
+}
+
+impl<'a> Sum<'a> {
+    fn names(&self, names: &mut Vec<(&'a str, Range<usize>)>) {
+        match self {
+            Sum::Number(_) => {}
+            Sum::Name(name, range) => names.push((*name, range.clone())),
+            Sum::Two(_, left, right) => {
+                left.names(names);
+                right.names(names);
+            }
+        }
+    }
 }
 
 /// Why a placeholder means nothing, and what to do about it.

@@ -9,6 +9,7 @@ mod control;
 mod defaults;
 mod habits;
 mod holes;
+mod known;
 mod names;
 mod node;
 mod risk;
@@ -162,6 +163,7 @@ pub fn lower_step(
     report: &mut Report,
 ) -> Option<Flow> {
     let mut lower = Lower::new(source, schema, report);
+    lower.in_recipe = true;
     // The step has a deadline of its own, or none because its recipe says so.
     let env = Env {
         timed: true,
@@ -181,6 +183,8 @@ pub struct Lower<'r, 'a> {
     report: &'r mut Report,
     /// How much has come of filling in defaults.
     terms: usize,
+    /// The same, for looking whether defaults lead to each other.
+    walked: usize,
     /// Names that something reads and where it does so first, and the places of defaults that
     /// something reads.
     used: FxHashMap<String, Span>,
@@ -195,6 +199,8 @@ pub struct Lower<'r, 'a> {
     foreign: bool,
     /// Whether the file has fields of the recipe layer.
     layered: bool,
+    /// Whether the template stands in a recipe, whose variables are its values.
+    in_recipe: bool,
     /// Whether there are commands that nobody looked at, because they stand where none can.
     unread: bool,
     /// The text of the file, if it is JSON.
@@ -217,6 +223,7 @@ impl<'r, 'a> Lower<'r, 'a> {
             schema,
             report,
             terms: 0,
+            walked: 0,
             used: FxHashMap::default(),
             used_defaults: FxHashSet::default(),
             said: FxHashSet::default(),
@@ -225,6 +232,7 @@ impl<'r, 'a> Lower<'r, 'a> {
             repeats: false,
             foreign: false,
             layered: false,
+            in_recipe: false,
             unread: false,
             raw: None,
             notes: Notes::default(),
@@ -235,7 +243,8 @@ impl<'r, 'a> Lower<'r, 'a> {
         self.layered = node::has_recipe_fields(root);
         let errors = self.errors();
         let stage = self.node(root, env, &Place::root());
-        let output = root.get("output").map(|output| self.output(root, output));
+        let output = self.field(root, "output");
+        let output = output.map(|output| self.output(root, output));
         self.unused(root);
         self.hidden_zeros();
         if self.errors() == 0 {
@@ -283,10 +292,12 @@ impl<'r, 'a> Lower<'r, 'a> {
         })
     }
 
-    /// How much is wrong with the file so far.
+    /// How much is wrong with the file so far, whatever is given.
     fn errors(&self) -> usize {
         let errors = |finding: &&Diagnostic| {
-            finding.severity == codes::Severity::Error && finding.span.source == self.source
+            finding.severity == codes::Severity::Error
+                && finding.span.source == self.source
+                && finding.code != &codes::UNUSABLE_DEFAULT
         };
         self.report.findings.iter().filter(errors).count()
     }
@@ -399,6 +410,15 @@ impl<'r, 'a> Lower<'r, 'a> {
         is_text(node, self.schema)
     }
 
+    fn is_null(&self, node: Node<'_>) -> bool {
+        is_null(node, self.schema)
+    }
+
+    /// A field that may be left out; one that is null is.
+    fn field(&self, node: Node<'a>, name: &str) -> Option<Node<'a>> {
+        node.get(name).filter(|field| !self.is_null(*field))
+    }
+
     /// The text of a node that holds text, and nothing else.
     fn text(&self, node: Node<'a>) -> Option<Text<'a>> {
         self.is_text(node).then(|| node.text()).flatten()
@@ -430,7 +450,12 @@ impl<'r, 'a> Lower<'r, 'a> {
 
     /// What `output` selects; none for what was written.
     fn output(&mut self, root: Node<'a>, node: Node<'a>) -> Option<Term> {
-        let text = self.text(node)?;
+        let Some(text) = self.text(node) else {
+            if !node.is_broken() {
+                self.add(node::wrong_type("output", "text", node));
+            }
+            return None;
+        };
         let word = text.text();
         if word.is_empty() || word == "stdout" {
             return None;
@@ -459,7 +484,9 @@ impl<'r, 'a> Lower<'r, 'a> {
                 return None;
             }
             self.use_name(word, text.inner());
-            return Some(env.value(word, text.inner(), self, &mut Vec::new()));
+            let value = env.value(word, text.inner(), self, &mut Vec::new());
+            self.look_at(&value, &env);
+            return Some(value);
         }
         let has_hole = holes::pieces(word)
             .iter()
@@ -472,7 +499,9 @@ impl<'r, 'a> Lower<'r, 'a> {
             );
             return None;
         }
-        Some(self.filled(text, &env))
+        let value = self.filled(text, &env);
+        self.look_at(&value, &env);
+        Some(value)
     }
 
     /// What is known at the root, for `output`.
@@ -517,6 +546,11 @@ impl<'r, 'a> Lower<'r, 'a> {
 fn is_text(node: Node<'_>, schema: Schema) -> bool {
     node.scalar()
         .is_some_and(|scalar| resolve(scalar, schema) == Plain::Text)
+}
+
+fn is_null(node: Node<'_>, schema: Schema) -> bool {
+    node.scalar()
+        .is_some_and(|scalar| resolve(scalar, schema) == Plain::Null)
 }
 
 /// The names that `repeat` sets, with all the underscores they may have.

@@ -7,6 +7,7 @@
 
 use super::Lower;
 use super::holes::{self, At, Hole, Piece, Sum};
+use super::known::fitted;
 use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::doc::Text;
@@ -30,7 +31,7 @@ pub const HOST_NAMES: [&str; 5] = [
 /// How many defaults may lead to each other.
 const MOST_HOPS: usize = 5;
 /// How much may come of filling in defaults, in all.
-const MOST_TERMS: usize = 200_000;
+pub const MOST_TERMS: usize = 200_000;
 
 /// A default, as it was written or as it was found in the node above.
 #[derive(Clone, Debug)]
@@ -68,19 +69,34 @@ pub struct Arg<'a> {
 }
 
 /// What is known at one place of a template.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Env<'a> {
     pub defaults: Rc<Defaults<'a>>,
     /// What is declared here; none if everything may be given.
     pub args: Option<Rc<Vec<Arg<'a>>>>,
-    /// How many `repeat` stand around this place.
+    /// How many `repeat` stand around this place, and how many turns they have at least.
     pub repeats: u32,
+    pub turns: i64,
     /// Whether something ends what runs here when it takes too long.
     pub timed: bool,
     /// Whether what fails here need not end the run: it is in a branch, or is tried again.
     pub apart: bool,
     /// Whether a condition decides if what stands here runs.
     pub guarded: bool,
+}
+
+impl Default for Env<'_> {
+    fn default() -> Self {
+        Env {
+            defaults: Rc::default(),
+            args: None,
+            repeats: 0,
+            turns: 1,
+            timed: false,
+            apart: false,
+            guarded: false,
+        }
+    }
 }
 
 /// The variables of the innermost of so many repeats.
@@ -166,9 +182,11 @@ impl<'a> Env<'a> {
             return self.turn_value(known, underscores, span);
         }
         let given = Term::new(span, TermKind::Var(name.to_string()));
-        match self.default(name, span, lower, path) {
-            Some(default) => given.or(default),
-            None => given,
+        let kind = self.arg(name).and_then(|arg| arg.kind.as_ref());
+        match (self.default(name, span, lower, path), kind) {
+            (Some(default), Some(kind)) => given.or(fitted(default, name, kind)),
+            (Some(default), None) => given.or(default),
+            (None, _) => given,
         }
     }
 
@@ -318,10 +336,25 @@ impl<'a> Env<'a> {
         path: &mut Vec<String>,
     ) -> Term {
         match hole {
-            Hole::Name { name, default, .. } => {
+            Hole::Name {
+                name,
+                kind,
+                default,
+            } => {
                 let span = at(0..name.len());
                 lower.use_name(name, span);
                 let value = self.value(name, span, lower, path);
+                let value = match (value.kind, kind) {
+                    // A type in the placeholder is as good as one in `args`.
+                    (TermKind::OrElse { of, truth, or }, Some((word, _))) => {
+                        let or = match holes::kind_of(word) {
+                            Ok(kind) => Box::new(fitted(*or, name, &kind)),
+                            Err(_) => or,
+                        };
+                        Term::new(span, TermKind::OrElse { of, truth, or })
+                    }
+                    (kind, _) => Term::new(span, kind),
+                };
                 match default {
                     Some(text) => value.or(Term::text(span, *text)),
                     None => self.or_difference(name, 0, value, at, lower, path),
@@ -412,8 +445,13 @@ impl<'a> Env<'a> {
             Sum::Two(op, left, right) => {
                 let left = self.sum(left, at, lower, path);
                 let right = self.sum(right, at, lower, path);
+                // Numbers do not know where they stand.
+                let span = match right.kind {
+                    TermKind::Literal(_) => left.span,
+                    _ => left.span.to(right.span),
+                };
                 Term::new(
-                    left.span,
+                    span,
                     TermKind::Arith {
                         op: *op,
                         left: Box::new(left),
@@ -441,7 +479,12 @@ impl<'a> Env<'a> {
         for (part, range) in parts {
             let right = match part.parse() {
                 Ok(int) => Term::new(at(range), TermKind::Literal(Literal::Int(int))),
-                Err(_) => self.value(part, at(range), lower, path),
+                Err(_) => {
+                    if self.arg(part).is_some() {
+                        lower.use_name(part, at(range.clone()));
+                    }
+                    self.value(part, at(range), lower, path)
+                }
             };
             left = Some(match left {
                 None => right,

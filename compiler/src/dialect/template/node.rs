@@ -5,7 +5,8 @@ use super::{Lower, MOST_OUTPUT, holes};
 use crate::codes;
 use crate::diagnostic::{Applicability, Diagnostic, Edit, Fix, nearest};
 use crate::doc::{Entry, Kind, Node, Plain, resolve};
-use crate::ir::flow::{Scope, Stage, Times, Tries, Work};
+use crate::ir::Literal;
+use crate::ir::flow::{Scope, Stage, Term, TermKind, Times, Tries, ValueKind, Work};
 use crate::source::Span;
 
 /// The fields of a node.
@@ -236,31 +237,31 @@ impl<'a> Lower<'_, 'a> {
             return None;
         }
         let outer = self.env_of(node, env, true);
-        let repeat = node.get("repeat").map(|repeat| self.repeat(repeat, &outer));
-        let guard = node
-            .get("when")
-            .map(|when| self.when(when, &outer, repeat.is_some()));
+        let guarded = outer.guarded || self.field(node, "when").is_some();
+        let repeat = self.field(node, "repeat");
+        let repeat = repeat.map(|repeat| self.repeat(repeat, &outer, guarded));
+        let guard = self.field(node, "when");
+        let guard = guard.map(|when| self.when(when, &outer, repeat.is_some()));
         let scope = self.failure(node);
         let label = self.label(node, repeat.is_some());
         let parallel = self.parallel(node);
         let inner = Env {
             repeats: outer.repeats + u32::from(repeat.is_some()),
+            turns: outer.turns.saturating_mul(turns(repeat.as_ref())),
             timed: outer.timed || self.ends(node),
-            guarded: outer.guarded || guard.is_some(),
-            apart: outer.apart || parallel || node.get("retry").is_some(),
+            guarded,
+            apart: outer.apart || parallel || self.field(node, "retry").is_some(),
             ..outer
         };
         let work = self.work(node, &inner, place, parallel, repeat.is_some());
-        let pause = node
-            .get("delay")
-            .map(|delay| self.duration("delay", delay, &inner));
-        let deadline = node
-            .get("timeout")
-            .map(|timeout| self.duration("timeout", timeout, &inner));
-        let most = node
-            .get("retry")
-            .map(|retry| self.count("retry", retry, &inner));
-        let recover = node.get("recover").map(|recover| {
+        let number = |lower: &mut Self, name: &str, kind: ValueKind| {
+            let field = lower.field(node, name);
+            field.map(|field| lower.number(name, field, &inner, kind))
+        };
+        let pause = number(self, "delay", ValueKind::Duration);
+        let deadline = number(self, "timeout", ValueKind::Duration);
+        let most = number(self, "retry", ValueKind::Tries);
+        let recover = self.field(node, "recover").map(|recover| {
             let place = Place {
                 path: place.inner("recover"),
                 how: How::Recover,
@@ -270,7 +271,7 @@ impl<'a> Lower<'_, 'a> {
                 ..inner.clone()
             };
             let stage = self.node(recover, &between, &place);
-            let explicit = recover.get("failure").is_some();
+            let explicit = self.field(recover, "failure").is_some();
             stage.map(|mut stage| {
                 if !explicit {
                     stage.scope = Scope::Root;
@@ -313,6 +314,7 @@ impl<'a> Lower<'_, 'a> {
         };
         self.repeats = true;
         let (index, total) = names::turn_names(inner.repeats);
+        let around = (1..inner.repeats).map(|number| names::turn_names(number).1);
         Some(Stage {
             id: body.id.clone(),
             span: body.span,
@@ -326,6 +328,7 @@ impl<'a> Lower<'_, 'a> {
                 count: count?,
                 index,
                 total,
+                around: around.collect(),
                 at_once: parallel,
                 body,
             })),
@@ -402,7 +405,7 @@ impl<'a> Lower<'_, 'a> {
     }
 
     fn label(&mut self, node: Node<'a>, repeated: bool) -> Option<String> {
-        let field = node.get("label")?;
+        let field = self.field(node, "label")?;
         let Some(text) = self.text(field) else {
             self.add(wrong_type("label", "text", field));
             return None;
@@ -435,7 +438,7 @@ impl<'a> Lower<'_, 'a> {
     }
 
     fn parallel(&mut self, node: Node<'a>) -> bool {
-        let Some(field) = node.get("parallel") else {
+        let Some(field) = self.field(node, "parallel") else {
             return false;
         };
         if let Some(scalar) = field.scalar()
@@ -492,6 +495,7 @@ impl<'a> Lower<'_, 'a> {
         }
         if let Some(entry) = entries.iter().find(|entry| entry.is("output"))
             && place.how != How::Root
+            && !self.is_null(entry.value)
         {
             let message = "`output` has no effect below the root";
             self.add(
@@ -499,6 +503,17 @@ impl<'a> Lower<'_, 'a> {
                     .help("move it to the outermost object"),
             );
         }
+    }
+}
+
+/// How many turns a `repeat` has, at least.
+fn turns(repeat: Option<&Option<Term>>) -> i64 {
+    match repeat
+        .and_then(|count| count.as_ref())
+        .map(|count| &count.kind)
+    {
+        Some(TermKind::Literal(Literal::Int(count))) => *count,
+        _ => 1,
     }
 }
 

@@ -1,0 +1,273 @@
+//! What values come to when nobody gives any: what stands in the file, and the first turn of every
+//! `repeat`. What fails then is a mistake that is there before anything runs.
+
+use super::Lower;
+use super::holes::{self, Piece};
+use super::names::Env;
+use crate::codes;
+use crate::diagnostic::Diagnostic;
+use crate::ir::Literal;
+use crate::ir::flow::{Arith, Declared, Term, TermKind, ValueKind};
+use crate::source::Span;
+use rrc_vm::flow::{self, Made};
+use rrc_vm::policy::truth_flags;
+use rrc_vm::text::{kind_word, render};
+use rrc_vm::value::Value;
+
+/// Why there is no value.
+enum No {
+    /// It depends on what is given.
+    Unknown,
+    Wrong(Wrong),
+}
+
+/// What is wrong with a value that is known, and where it is read.
+struct Wrong {
+    message: String,
+    span: Span,
+    /// Whether it is so whatever is given: a division by what is zero in the first turn.
+    always: bool,
+}
+
+fn wrong(message: impl Into<String>, span: Span) -> No {
+    No::Wrong(Wrong {
+        message: message.into(),
+        span,
+        always: false,
+    })
+}
+
+fn made(made: Made, span: Span) -> Result<Value, No> {
+    made.map_err(|(_, message)| wrong(message, span))
+}
+
+fn known(term: &Term) -> Result<Value, No> {
+    let span = term.span;
+    match &term.kind {
+        TermKind::Literal(literal) => Ok(literal.value()),
+        TermKind::Var(_) => Err(No::Unknown),
+        // There is a first turn; how many follow is known when it runs.
+        TermKind::Turn(name) if name.starts_with("index") => Ok(Value::Int(0)),
+        TermKind::Turn(_) => Err(No::Unknown),
+        TermKind::OrElse { of, truth, or } => match (&of.kind, known(of)) {
+            // A default that stands as it is because its placeholders have no values.
+            (TermKind::Var(_), _) if has_holes(or) => Err(No::Unknown),
+            (TermKind::Var(_), _) => known(or),
+            (_, Ok(value)) if truth.is_none() || truth_flags(&value) => Ok(value),
+            (_, Err(No::Unknown)) => Err(No::Unknown),
+            (_, Ok(_)) => known(or),
+            (_, Err(first)) => known(or).map_err(|_| first),
+        },
+        TermKind::Pick { test, yes, no, .. } => match truth_flags(&known(test)?) {
+            true => known(yes),
+            false => known(no),
+        },
+        TermKind::Item { of, at } => made(flow::item(&known(of)?, &known(at)?), span),
+        TermKind::Length(of) => match known(of)? {
+            Value::List(items) => Ok(Value::Int(items.len() as i64)),
+            other => Err(wrong(format!("{} is not a list", kind_word(&other)), span)),
+        },
+        TermKind::Arith { op, left, right } => arith(*op, left, right, span),
+        TermKind::Pad { of, width } => {
+            let text = flow::pad(integer(of)?, usize::from(*width));
+            Ok(Value::text(text))
+        }
+        TermKind::Text(parts) => {
+            let mut text = Ok(String::new());
+            for part in parts {
+                text = match (text, known(part)) {
+                    (Ok(mut text), Ok(part)) => {
+                        text.push_str(&render(&part));
+                        Ok(text)
+                    }
+                    (Err(No::Wrong(wrong)), _) | (_, Err(No::Wrong(wrong))) => {
+                        Err(No::Wrong(wrong))
+                    }
+                    _ => Err(No::Unknown),
+                };
+            }
+            text.map(Value::text)
+        }
+        TermKind::Fit { of, declared } => {
+            made(flow::fit(known(of)?, &declared.wanted().value()), span)
+        }
+    }
+}
+
+fn has_holes(term: &Term) -> bool {
+    match &term.kind {
+        TermKind::Literal(Literal::Text(text)) => {
+            let mut pieces = holes::pieces(text).into_iter();
+            pieces.any(|piece| matches!(piece, Piece::Hole(_)))
+        }
+        _ => false,
+    }
+}
+
+/// Whether what is given decides about a value.
+fn reads_values(term: &Term) -> bool {
+    matches!(term.kind, TermKind::Var(_)) || term.parts().into_iter().any(reads_values)
+}
+
+fn integer(term: &Term) -> Result<i64, No> {
+    let value = known(term)?;
+    flow::integer(&value).ok_or_else(|| {
+        let shown = match &value {
+            Value::Text(_) | Value::Float(_) => format!("`{}`", render(&value)),
+            other => kind_word(other).to_string(),
+        };
+        wrong(format!("{shown} is not an integer"), term.span)
+    })
+}
+
+fn arith(op: Arith, left: &Term, right: &Term, span: Span) -> Result<Value, No> {
+    let always = !reads_values(right);
+    let (left, right) = (integer(left), integer(right));
+    if matches!(op, Arith::Div | Arith::Rem) && matches!(right, Ok(0)) {
+        return Err(No::Wrong(Wrong {
+            message: "this divides by zero".to_string(),
+            span,
+            always,
+        }));
+    }
+    let (left, right) = match (left, right) {
+        (Ok(left), Ok(right)) => (left, right),
+        (Err(No::Wrong(wrong)), _) | (_, Err(No::Wrong(wrong))) => return Err(No::Wrong(wrong)),
+        _ => return Err(No::Unknown),
+    };
+    let result = match op {
+        Arith::Add => left.checked_add(right),
+        Arith::Sub => left.checked_sub(right),
+        Arith::Mul => left.checked_mul(right),
+        Arith::Div => left.checked_div(right),
+        Arith::Rem => Some(left.wrapping_rem(right)),
+    };
+    let result = result.map(Value::Int);
+    result.ok_or_else(|| wrong("the result does not fit into 64 bits", span))
+}
+
+/// A value as it would be written in a file; none for what no file can hold.
+fn literal(value: &Value) -> Option<Literal> {
+    Some(match value {
+        Value::Null => Literal::Null,
+        Value::Bool(value) => Literal::Bool(*value),
+        Value::Int(value) => Literal::Int(*value),
+        Value::Float(value) => Literal::Float(*value),
+        Value::Text(text) => Literal::Text(text.to_string()),
+        Value::List(items) => Literal::List(items.iter().map(literal).collect::<Option<_>>()?),
+        Value::Map(fields) => {
+            let fields = fields.iter();
+            let fields = fields.map(|(name, value)| Some((name.to_string(), literal(value)?)));
+            Literal::Map(fields.collect::<Option<_>>()?)
+        }
+        _ => return None,
+    })
+}
+
+/// A default in the form that is declared for its name, as a value that is given would be.
+pub fn fitted(default: Term, name: &str, kind: &ValueKind) -> Term {
+    let declared = Declared {
+        name: name.to_string(),
+        kind: kind.clone(),
+        span: default.span,
+    };
+    if let TermKind::Literal(written) = &default.kind {
+        let made = declared.fit(written).ok();
+        // One that does not fit is said where it stands.
+        return match made.as_ref().and_then(literal) {
+            Some(made) => Term::new(default.span, TermKind::Literal(made)),
+            None => default,
+        };
+    }
+    Term::new(
+        default.span,
+        TermKind::Fit {
+            of: Box::new(default),
+            declared: Box::new(declared),
+        },
+    )
+}
+
+/// Whether a value of a type can be one of another.
+pub fn can_be(kind: &ValueKind, wanted: &ValueKind, name: &str, span: Span) -> bool {
+    let declared = Declared {
+        name: name.to_string(),
+        kind: wanted.clone(),
+        span,
+    };
+    match kind {
+        ValueKind::Bool => declared.fit(&Literal::Bool(true)).is_ok(),
+        ValueKind::List => declared.fit(&Literal::List(Vec::new())).is_ok(),
+        ValueKind::OneOf(words) => {
+            let mut words = words.iter().map(|word| Literal::Text(word.clone()));
+            words.any(|word| declared.fit(&word).is_ok())
+        }
+        _ => true,
+    }
+}
+
+impl<'a> Lower<'_, 'a> {
+    /// Says that a field which is a number does not get one from the defaults.
+    pub fn look_at_number(&mut self, name: &str, kind: ValueKind, term: &Term, env: &Env<'a>) {
+        let declared = Declared {
+            name: name.to_string(),
+            kind,
+            span: term.span,
+        };
+        let fit = Term::new(
+            term.span,
+            TermKind::Fit {
+                of: Box::new(term.clone()),
+                declared: Box::new(declared),
+            },
+        );
+        self.look_at(&fit, env);
+    }
+
+    /// Says that a value cannot be had with the defaults alone. What a condition guards may be
+    /// meant for other values.
+    pub fn look_at(&mut self, term: &Term, env: &Env<'a>) {
+        if !env.guarded
+            && self.errors() == 0
+            && let Err(No::Wrong(wrong)) = known(term)
+        {
+            self.unusable(wrong);
+        }
+    }
+
+    /// The same for the words of a command, which must not be what no command can be given.
+    pub fn look_at_words(&mut self, words: &[Term], env: &Env<'a>) {
+        if env.guarded || self.errors() > 0 {
+            return;
+        }
+        for (number, word) in words.iter().enumerate() {
+            let wrong = match known(word) {
+                Err(No::Wrong(wrong)) => Some(wrong),
+                Err(No::Unknown) => None,
+                Ok(value) => {
+                    let first = (number > 0).then(|| Value::text("-"));
+                    let argv = first.into_iter().chain([value]).collect();
+                    match made(flow::argv(Value::list(argv)), word.span) {
+                        Err(No::Wrong(wrong)) => Some(wrong),
+                        _ => None,
+                    }
+                }
+            };
+            wrong.into_iter().for_each(|wrong| self.unusable(wrong));
+        }
+    }
+
+    fn unusable(&mut self, wrong: Wrong) {
+        // What stands in a recipe is given the values of the recipe.
+        if self.in_recipe && !wrong.always {
+            return;
+        }
+        let finding = match wrong.always {
+            true => Diagnostic::new(&codes::DIVISION_BY_ZERO, wrong.span, wrong.message)
+                .help("divide by something else"),
+            false => Diagnostic::new(&codes::UNUSABLE_DEFAULT, wrong.span, wrong.message)
+                .help("change the default, or what is made of it here"),
+        };
+        self.report_once(finding);
+    }
+}
