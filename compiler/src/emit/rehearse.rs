@@ -8,6 +8,7 @@ use super::terms;
 use crate::ir::flow::{
     Declared, Flow, MOST_TURNS, Stage, Term, TermKind, Times, ValueKind, Work, too_many,
 };
+use crate::source::Span;
 use rrc_vm::isa::Instr;
 use rrc_vm::value::Value;
 
@@ -44,6 +45,25 @@ impl Emitter<'_> {
             self.fit(w, declared);
             w.push(Instr::JumpFailed { to: w.to(refused) });
             w.push(Instr::SetVar { scope: SCOPE, name });
+            w.bind(absent);
+        }
+        // What goes into words is looked at once, however many turns read it.
+        let mut names = Vec::new();
+        word_names(&flow.root, &mut names);
+        for (name, span) in names {
+            let (name, absent) = (self.tables.text(name), w.label());
+            w.push(Instr::HasVar { scope: SCOPE, name });
+            w.push(Instr::JumpUnless { to: w.to(absent) });
+            // What stands first must not be empty; this one may be.
+            w.push(Instr::Text {
+                text: self.tables.text("-"),
+            });
+            w.push(Instr::VarOrNull { scope: SCOPE, name });
+            w.push(Instr::List { items: 2 });
+            w.at(span);
+            w.push(Instr::Argv {});
+            w.push(Instr::JumpFailed { to: w.to(refused) });
+            w.push(Instr::Pop {});
             w.bind(absent);
         }
         if let Some(output) = &flow.output {
@@ -205,6 +225,31 @@ impl Emitter<'_> {
         w.push(Instr::Add {});
         w.push(Instr::IntOr { to: w.to(failed) });
         w.push(Instr::Store { local: turns.at });
+    }
+}
+
+/// The names that the words of commands read, each where it is first read.
+fn word_names<'a>(stage: &'a Stage, names: &mut Vec<(&'a str, Span)>) {
+    fn term<'a>(of: &'a Term, names: &mut Vec<(&'a str, Span)>) {
+        match &of.kind {
+            TermKind::Var(name) if !names.iter().any(|(known, _)| known == name) => {
+                names.push((name, of.span));
+            }
+            _ => of.parts().into_iter().for_each(|part| term(part, names)),
+        }
+    }
+    let recover = stage
+        .tries
+        .as_ref()
+        .and_then(|tries| tries.recover.as_ref());
+    if let Some(recover) = recover {
+        word_names(recover, names);
+    }
+    match &stage.work {
+        Work::Run { words, .. } => words.iter().for_each(|word| term(word, names)),
+        Work::Inside(inner) => word_names(inner, names),
+        Work::Seq(all) | Work::Par(all) => all.iter().for_each(|one| word_names(one, names)),
+        Work::Times(times) => word_names(&times.body, names),
     }
 }
 

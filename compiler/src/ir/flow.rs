@@ -322,7 +322,7 @@ impl Term {
         }
     }
 
-    /// Whether it may be a text that no command can be given.
+    /// Whether it may be a text that no command can be given, though no value by itself is one.
     pub fn may_hold_nul(&self) -> bool {
         match &self.kind {
             TermKind::Literal(Literal::Text(text)) => text.contains('\0'),
@@ -330,8 +330,9 @@ impl Term {
             | TermKind::Turn(_)
             | TermKind::Length(_)
             | TermKind::Arith { .. }
-            | TermKind::Pad { .. } => false,
-            TermKind::Var(_) | TermKind::Item { .. } => true,
+            | TermKind::Pad { .. }
+            | TermKind::Var(_) => false,
+            TermKind::Item { .. } => true,
             TermKind::OrElse { of, or, .. } => of.may_hold_nul() || or.may_hold_nul(),
             TermKind::Pick { yes, no, .. } => yes.may_hold_nul() || no.may_hold_nul(),
             TermKind::Text(parts) => parts.iter().any(Term::may_hold_nul),

@@ -72,16 +72,16 @@ fn producers<'a>(
     let mut found: FxHashMap<&str, Vec<&Step>> = FxHashMap::default();
     let mut known: FxHashSet<&str> = FxHashSet::default();
     for event in &flow.events {
-        match event.what {
-            What::Set { bind } => match &event.step.node {
-                Node::Act(action) if matches!(**action, Action::Exec(_) | Action::Agent(_)) => {
-                    found.entry(&bind.name).or_default().push(event.step);
-                }
-                _ => {
-                    known.insert(&bind.name);
-                }
-            },
-            _ => {}
+        let What::Set { bind } = event.what else {
+            continue;
+        };
+        match &event.step.node {
+            Node::Act(action) if matches!(**action, Action::Exec(_) | Action::Agent(_)) => {
+                found.entry(&bind.name).or_default().push(event.step);
+            }
+            _ => {
+                known.insert(&bind.name);
+            }
         }
     }
     let filled = |input: &&Input| !words::is_placeholder(&input.default);
