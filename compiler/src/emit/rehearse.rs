@@ -6,7 +6,7 @@ use super::builder::{Label, Writer};
 use super::expr::SCOPE;
 use super::terms;
 use crate::ir::flow::{
-    Declared, Flow, MOST_TURNS, Stage, Term, TermKind, Times, ValueKind, Work, too_many,
+    Declared, Flow, MOST_TURNS, Stage, Term, TermKind, Times, ValueKind, Work, stages, too_many,
 };
 use crate::source::Span;
 use rrc_vm::isa::Instr;
@@ -238,19 +238,11 @@ fn word_names<'a>(stage: &'a Stage, names: &mut Vec<(&'a str, Span)>) {
             _ => of.parts().into_iter().for_each(|part| term(part, names)),
         }
     }
-    let recover = stage
-        .tries
-        .as_ref()
-        .and_then(|tries| tries.recover.as_ref());
-    if let Some(recover) = recover {
-        word_names(recover, names);
-    }
-    match &stage.work {
-        Work::Run { words, .. } => words.iter().for_each(|word| term(word, names)),
-        Work::Inside(inner) => word_names(inner, names),
-        Work::Seq(all) | Work::Par(all) => all.iter().for_each(|one| word_names(one, names)),
-        Work::Times(times) => word_names(&times.body, names),
-    }
+    stages(stage, &mut |stage| {
+        if let Work::Run { words, .. } = &stage.work {
+            words.iter().for_each(|word| term(word, names));
+        }
+    });
 }
 
 fn is_literal(term: &Term) -> bool {

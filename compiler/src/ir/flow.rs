@@ -278,6 +278,20 @@ pub enum Arith {
     Rem,
 }
 
+impl Arith {
+    /// The result, if it fits; nothing is divided by zero.
+    pub fn apply(self, left: i64, right: i64) -> Option<i64> {
+        match self {
+            Arith::Add => left.checked_add(right),
+            Arith::Sub => left.checked_sub(right),
+            Arith::Mul => left.checked_mul(right),
+            Arith::Div => left.checked_div(right),
+            Arith::Rem if right == 0 => None,
+            Arith::Rem => Some(left.wrapping_rem(right)),
+        }
+    }
+}
+
 impl Term {
     pub fn text(span: Span, text: impl Into<String>) -> Term {
         Term {

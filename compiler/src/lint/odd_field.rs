@@ -28,12 +28,13 @@ pub fn check(survey: &Survey<'_>, report: &mut Report) {
                     let ExprKind::Field { of, name, .. } = &expr.kind else {
                         return;
                     };
+                    let Some(root) = root(of).filter(|root| !known.contains(root)) else {
+                        return;
+                    };
                     let mut path = String::new();
-                    let root = spell(of, &mut path);
-                    if let Some(root) = root.filter(|root| !known.contains(root)) {
-                        let (_, fields) = values.entry(path).or_insert((root, Fields::default()));
-                        fields.entry(name).or_default().push(expr.span);
-                    }
+                    spell(of, &mut path);
+                    let (_, fields) = values.entry(path).or_insert((root, Fields::default()));
+                    fields.entry(name).or_default().push(expr.span);
                 });
             });
         }
@@ -91,20 +92,23 @@ fn producers<'a>(
     (found, known)
 }
 
-/// Writes a path of fields; gives the variable it begins with.
-fn spell<'a>(expr: &'a Expr, out: &mut String) -> Option<&'a str> {
+/// The variable that a path of fields begins with.
+fn root(expr: &Expr) -> Option<&str> {
     match &expr.kind {
-        ExprKind::Var { name, .. } => {
-            out.push_str(name);
-            Some(name)
-        }
-        ExprKind::Field { of, name, .. } => {
-            let root = spell(of, out)?;
-            out.push('.');
-            out.push_str(name);
-            Some(root)
-        }
+        ExprKind::Var { name, .. } => Some(name),
+        ExprKind::Field { of, .. } => root(of),
         _ => None,
+    }
+}
+
+/// Writes a path of fields.
+fn spell(expr: &Expr, out: &mut String) {
+    if let ExprKind::Field { of, .. } = &expr.kind {
+        spell(of, out);
+        out.push('.');
+    }
+    if let ExprKind::Var { name, .. } | ExprKind::Field { name, .. } = &expr.kind {
+        out.push_str(name);
     }
 }
 

@@ -557,13 +557,7 @@ fn value(sum: &Sum<'_>) -> Option<Result<i64, Wrong>> {
             if right == 0 && matches!(op, Arith::Div | Arith::Rem) {
                 return Some(Err(Wrong::Zero));
             }
-            let result = match op {
-                Arith::Add => left.checked_add(right),
-                Arith::Sub => left.checked_sub(right),
-                Arith::Mul => left.checked_mul(right),
-                Arith::Div => left.checked_div(right),
-                Arith::Rem => Some(left.wrapping_rem(right)),
-            };
+            let result = op.apply(left, right);
             Some(result.ok_or(Wrong::Large))
         }
     }

@@ -135,13 +135,7 @@ fn arith(op: Arith, left: &Term, right: &Term, span: Span) -> Result<Value, No> 
         (Err(No::Wrong(wrong)), _) | (_, Err(No::Wrong(wrong))) => return Err(No::Wrong(wrong)),
         _ => return Err(No::Unknown),
     };
-    let result = match op {
-        Arith::Add => left.checked_add(right),
-        Arith::Sub => left.checked_sub(right),
-        Arith::Mul => left.checked_mul(right),
-        Arith::Div => left.checked_div(right),
-        Arith::Rem => Some(left.wrapping_rem(right)),
-    };
+    let result = op.apply(left, right);
     let result = result.map(Value::Int);
     result.ok_or_else(|| wrong("the result does not fit into 64 bits", span))
 }
