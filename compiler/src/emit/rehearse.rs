@@ -129,10 +129,7 @@ impl Emitter<'_> {
             Work::Run { words, .. } => {
                 // The name of the program must not be empty; other words only have to be there.
                 let (name, rest) = words.split_at(words.len().min(1));
-                if name
-                    .iter()
-                    .any(|name| !is_literal(name) || may_be_wrong(name))
-                {
+                if name.iter().any(may_be_no_name) {
                     terms::argv(w, &mut self.tables, name, refused);
                     w.push(Instr::Pop {});
                 }
@@ -151,7 +148,10 @@ impl Emitter<'_> {
                 w.bind(again);
                 self.turn(w, times, turns, refused, done);
                 self.rehearse(w, &times.body, refused);
-                w.push(Instr::Jump { to: w.to(again) });
+                // Where the number of the turn is not read, one turn tells of all.
+                if rehearsed(&times.body, &mut |term| reads_turn(term, &times.index)) {
+                    w.push(Instr::Jump { to: w.to(again) });
+                }
                 w.bind(done);
                 w.free(turns.at);
                 w.free(turns.total);
@@ -245,8 +245,38 @@ fn word_names<'a>(stage: &'a Stage, names: &mut Vec<(&'a str, Span)>) {
     });
 }
 
-fn is_literal(term: &Term) -> bool {
-    matches!(term.kind, TermKind::Literal(_))
+/// Whether `test` holds for anything that the rehearsal of a stage works out.
+fn rehearsed(stage: &Stage, test: &mut dyn FnMut(&Term) -> bool) -> bool {
+    let mut found = false;
+    stages(stage, &mut |stage| {
+        let most = stage.tries.as_ref().map(|tries| &tries.most);
+        let fields = [&stage.guard, &stage.pause, &stage.deadline];
+        let fields = fields.into_iter().flatten().chain(most);
+        found |= fields.into_iter().any(&mut *test);
+        found |= match &stage.work {
+            Work::Run { words, .. } => {
+                let (name, rest) = words.split_at(words.len().min(1));
+                let name = name.iter().filter(|name| may_be_no_name(name));
+                let rest = rest.iter().filter(|word| may_be_wrong(word));
+                name.chain(rest).any(&mut *test)
+            }
+            Work::Times(times) => test(&times.count),
+            Work::Inside(_) | Work::Seq(_) | Work::Par(_) => false,
+        };
+    });
+    found
+}
+
+fn reads_turn(term: &Term, index: &str) -> bool {
+    match &term.kind {
+        TermKind::Turn(name) => name == index,
+        _ => term.parts().into_iter().any(|part| reads_turn(part, index)),
+    }
+}
+
+/// Whether a word may be empty, or wrong in any other way for the name of a program.
+fn may_be_no_name(word: &Term) -> bool {
+    !matches!(word.kind, TermKind::Literal(_)) || may_be_wrong(word)
 }
 
 /// Whether a word may be missing, or be one that no command can be given.
@@ -274,8 +304,7 @@ fn may_be_refused(stage: &Stage, turns: i64) -> bool {
         })
         || match &stage.work {
             Work::Run { words, .. } => {
-                words.first().is_some_and(|name| !is_literal(name))
-                    || words.iter().any(may_be_wrong)
+                words.first().is_some_and(may_be_no_name) || words.iter().any(may_be_wrong)
             }
             Work::Inside(inner) => may_be_refused(inner, turns),
             Work::Seq(all) | Work::Par(all) => all.iter().any(|stage| may_be_refused(stage, turns)),
