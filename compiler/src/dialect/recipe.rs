@@ -291,8 +291,10 @@ impl Lower<'_> {
         let mut limits = self.dialect.limits;
         if let Some(recursion) = fields.nested("recursion", self.report) {
             let mut read = |field, limit: &mut u32| {
-                if let Some(value) = recursion.integer(field, self.report) {
-                    *limit = u32::try_from(value).unwrap_or(u32::MAX);
+                if recursion.present(field).is_some() {
+                    // One that is wrong was meant to be another than the usual one.
+                    let value = recursion.integer(field, self.report);
+                    *limit = value.map_or(u32::MAX, |value| value.try_into().unwrap_or(u32::MAX));
                 }
             };
             read("max_depth", &mut limits.depth);

@@ -392,7 +392,7 @@ impl<'a> Fields<'a> {
         );
     }
 
-    fn present(&self, name: &str) -> Option<(&'static Field, Node<'a>)> {
+    pub fn present(&self, name: &str) -> Option<(&'static Field, Node<'a>)> {
         let (field, Entry { value, .. }) = self.slot(name)?;
         let null = match value.kind {
             Kind::Broken => true,
