@@ -70,7 +70,7 @@ pub struct Source {
     /// How the user named it; what reports print.
     pub name: String,
     /// The text. Of a file that is not UTF-8, the lossy text: offsets up to the first bad byte hold.
-    pub text: Arc<str>,
+    pub text: Arc<String>,
     /// Where lines begin, once somebody asks: most sources are never reported on.
     line_starts: OnceLock<Vec<u32>>,
     /// How many characters begin before each block of bytes, once a column was asked for: a file
@@ -82,10 +82,10 @@ pub struct Source {
 const BLOCK: usize = 4096;
 
 impl Source {
-    pub fn new(name: impl Into<String>, text: impl Into<Arc<str>>) -> Source {
+    pub fn new(name: impl Into<String>, text: impl Into<String>) -> Source {
         Source {
             name: name.into(),
-            text: text.into(),
+            text: Arc::new(text.into()),
             line_starts: OnceLock::new(),
             characters: OnceLock::new(),
         }

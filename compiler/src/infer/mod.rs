@@ -64,7 +64,7 @@ pub fn infer<'a>(program: &'a Program, given: Option<&Map>) -> Facts<'a> {
         give_up: false,
     };
     work.inputs(given);
-    let callees: Vec<Vec<usize>> = program.units.iter().map(callees).collect();
+    let callees: Vec<Vec<usize>> = program.units.iter().map(|unit| callees(unit)).collect();
     let mut seen: Vec<Vec<u32>> = vec![Vec::new(); program.units.len()];
     for round in 0.. {
         work.begin(round >= ROUNDS);

@@ -11,16 +11,39 @@ use super::scan::{Declared, HOLE, Scan, Source};
 use super::word::Word;
 
 /// Programs that run the command that follows their own options.
-const WRAPPERS: &[&str] = &[
-    "sudo", "env", "time", "nice", "nohup", "timeout", "command", "exec", "builtin", "xargs",
-    "stdbuf", "setsid", "ionice", "doas", "busybox", "chronic", "unbuffer",
-];
+fn is_wrapper(program: &str) -> bool {
+    matches!(
+        program,
+        "sudo"
+            | "env"
+            | "time"
+            | "nice"
+            | "nohup"
+            | "timeout"
+            | "command"
+            | "exec"
+            | "builtin"
+            | "xargs"
+            | "stdbuf"
+            | "setsid"
+            | "ionice"
+            | "doas"
+            | "busybox"
+            | "chronic"
+            | "unbuffer"
+    )
+}
 
-const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "fish", "ash"];
+fn is_shell(program: &str) -> bool {
+    matches!(
+        program,
+        "sh" | "bash" | "dash" | "zsh" | "ksh" | "fish" | "ash"
+    )
+}
 
 /// Programs that read their source from standard input when no file is named.
 fn reads_source(program: &str) -> bool {
-    SHELLS.contains(&program)
+    is_shell(program)
         || program.starts_with("python")
         || matches!(
             program,
@@ -47,7 +70,7 @@ fn takes_source(program: &str, option: &str) -> bool {
     let short = |letters: &[char]| {
         option.starts_with('-') && !option.starts_with("--") && option.ends_with(letters)
     };
-    if SHELLS.contains(&program) || matches!(program, "su" | "script") {
+    if is_shell(program) || matches!(program, "su" | "script") {
         return short(&['c']);
     }
     if program.starts_with("python") {
@@ -94,7 +117,7 @@ fn base(word: &Word) -> Option<&str> {
 fn program_index(words: &[Word]) -> usize {
     let mut index = 0;
     while let Some(name) = words.get(index).and_then(base)
-        && WRAPPERS.contains(&name)
+        && is_wrapper(name)
     {
         let mut next = index + 1;
         let mut duration = name == "timeout";
