@@ -117,11 +117,17 @@ impl Source {
         before + begin(bytes.get(block * BLOCK..offset).unwrap_or_default())
     }
 
-    pub fn place(&self, offset: u32) -> Place {
+    /// The line (from 1) that an offset is in.
+    pub fn line_at(&self, offset: u32) -> u32 {
         let offset = offset.min(self.text.len() as u32);
         let starts = self.line_starts();
-        let line = starts.partition_point(|start| *start <= offset) - 1;
-        let start = starts[line] as usize;
+        starts.partition_point(|start| *start <= offset) as u32
+    }
+
+    pub fn place(&self, offset: u32) -> Place {
+        let offset = offset.min(self.text.len() as u32);
+        let line = self.line_at(offset);
+        let start = self.line_start(line);
         let column = match offset as usize - start {
             near if near <= BLOCK => self
                 .text
@@ -130,7 +136,7 @@ impl Source {
             _ => self.characters_before(offset as usize) - self.characters_before(start),
         };
         Place {
-            line: line as u32 + 1,
+            line,
             column: column + 1,
             offset,
         }

@@ -415,7 +415,10 @@ impl<'a> Work<'a> {
         let variables: Vec<(&'a str, Type)> = self.facts.units[from]
             .variables
             .iter()
-            .filter(|(name, _)| known.get(*name).is_none_or(|known| !known.is_unknown()))
+            .filter(|(name, kind)| {
+                let same = |known: &Type| known.is_unknown() || known.has(kind) && kind.is_wide();
+                !known.get(*name).is_some_and(same)
+            })
             .map(|(name, kind)| (*name, kind.widened()))
             .collect();
         for (name, kind) in &variables {
