@@ -422,6 +422,7 @@ impl Lower<'_> {
             self.secret_in_argv(written, hole, position);
         }
         let value = |hole: &Hole| self.hole(written, hole);
+        script.vars.reserve_exact(holes.len());
         for ((hole, at), position) in holes.iter().zip(at).zip(&compiled.positions) {
             let (name, form) = match position.reach {
                 shell::Use::Env => (at.name, VarForm::Text),

@@ -240,7 +240,9 @@ fn comes_before(word: &str) -> bool {
 /// command here, and then nothing is said.
 fn prints_lines(source: &str) -> bool {
     let mut prints = false;
-    for piece in source.split(|c| matches!(c, '\n' | ';' | '|' | '&')) {
+    let is_end = |byte: &u8| matches!(byte, b'\n' | b';' | b'|' | b'&');
+    let pieces = source.as_bytes().split(is_end);
+    for piece in pieces.filter_map(|piece| std::str::from_utf8(piece).ok()) {
         let mut piece = piece.trim();
         let first = |piece: &str| piece.find(char::is_whitespace).unwrap_or(piece.len());
         while !piece.is_empty() && comes_before(&piece[..first(piece)]) {

@@ -230,7 +230,7 @@ impl Type {
             .map_or("unknown", Kind::word)
     }
 
-    pub fn is_wide(&self) -> bool {
+    fn is_wide(&self) -> bool {
         let mut kinds = self.kinds.iter().flatten();
         kinds.all(Kind::is_wide)
     }

@@ -137,21 +137,11 @@ impl Scan<'_, '_, '_> {
                 word.push(EXPANSION, true);
                 self.backtick(false);
             }
-            _ => self.plain(word, true),
+            _ => {
+                word.push(byte, true);
+                self.skip(1);
+            }
         }
-    }
-
-    /// The byte here, and those behind it that mean nothing but themselves wherever they stand.
-    fn plain(&mut self, word: &mut Word, bare: bool) {
-        let rest = self.row.get(self.pos..).unwrap_or_default();
-        let is_plain = |unit: &&Unit| {
-            unit.byte.is_ascii_alphanumeric() || matches!(unit.byte, b'_' | b'-' | b'.' | b'/')
-        };
-        let more = rest.iter().skip(1).take_while(is_plain).count();
-        let run = &rest[..rest.len().min(1 + more)];
-        word.shape.extend(run.iter().map(|unit| unit.byte));
-        word.bare.extend(std::iter::repeat_n(bare, run.len()));
-        self.skip(run.len());
     }
 
     /// `'…'`
@@ -165,7 +155,10 @@ impl Scan<'_, '_, '_> {
                     let hole = self.hole(around.quote(Quote::Single));
                     word.hole(hole, false);
                 }
-                _ => self.plain(word, false),
+                _ => {
+                    word.push(byte, false);
+                    self.skip(1);
+                }
             }
         }
     }
@@ -189,7 +182,10 @@ impl Scan<'_, '_, '_> {
                         self.hole(around.refuse(Refusal::ControlEscape));
                     }
                 }
-                _ => self.plain(word, false),
+                _ => {
+                    word.push(byte, false);
+                    self.skip(1);
+                }
             }
         }
     }
@@ -225,7 +221,10 @@ impl Scan<'_, '_, '_> {
                     word.push(EXPANSION, false);
                     self.backtick(true);
                 }
-                _ => self.plain(word, false),
+                _ => {
+                    word.push(byte, false);
+                    self.skip(1);
+                }
             }
         }
     }
