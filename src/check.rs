@@ -91,6 +91,10 @@ fn round(args: &CheckArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
             report(checked, &fixes, &files, args, global, streams)?
         }
     };
+    if !args.watch {
+        // The process is about to end, and the system gives memory back at once.
+        std::mem::forget(shelf);
+    }
     Ok(Round { code, seen })
 }
 

@@ -258,6 +258,12 @@ fn distance(a: &[char], b: &[char], limit: usize) -> usize {
     if a.len().abs_diff(b.len()) > limit {
         return limit + 1;
     }
+    // What both begin and end with takes no edit.
+    let same = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+    let (a, b) = (&a[same..], &b[same..]);
+    let backwards = a.iter().rev().zip(b.iter().rev());
+    let same = backwards.take_while(|(a, b)| a == b).count();
+    let (a, b) = (&a[..a.len() - same], &b[..b.len() - same]);
     type Row = SmallVec<[usize; 25]>;
     let mut before = Row::new();
     let mut last: Row = (0..=b.len()).collect();

@@ -44,6 +44,7 @@ use dialect::choose::Choice;
 use ir::Program;
 use rrc_vm::plan::Plan;
 use source::{Source, Sources};
+use std::sync::Arc;
 use suppress::Ignore;
 use world::World;
 
@@ -76,7 +77,10 @@ pub fn check(
         let findings = &mut report.findings;
         findings.retain(|finding| finding.code != &codes::UNUSABLE_DEFAULT);
     }
-    if let Some(root) = loaded.program.units.first_mut() {
+    if let Some(root) = loaded.program.units.first_mut()
+        && !options.secrets.is_empty()
+    {
+        let root = Arc::make_mut(root);
         root.secrets.extend_from_slice(options.secrets);
     }
     let links = resolve::resolve(&loaded.program, &mut report);
@@ -144,5 +148,5 @@ pub fn expression(
     let unit = dialect::lower_expression(text, source, dialect, names, as_truth, report)?;
     resolve::resolve_expression(&unit.0, &unit.1, report);
     report.settle();
-    (!report.has_errors()).then(|| emit::emit_expression(unit.0, &unit.1))
+    (!report.has_errors()).then(|| emit::emit_expression(Arc::new(unit.0), &unit.1))
 }

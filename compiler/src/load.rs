@@ -96,14 +96,14 @@ pub fn load(
 
 /// A unit, and what its callees inherit from it.
 struct Read {
-    unit: Unit,
+    unit: Arc<Unit>,
     dialect: &'static Dialect,
     path: String,
 }
 
 /// What came of one file.
 struct File {
-    unit: Option<Unit>,
+    unit: Option<Arc<Unit>>,
     choice: Option<Choice>,
     readable: bool,
 }
@@ -252,7 +252,10 @@ impl Alone {
             let name = path.rsplit('/').next().unwrap_or(path);
             let name = name.strip_suffix(".json").unwrap_or(name);
             let unit = template::lower(root, id, &text, name, report);
-            self.lowered = unit.map(|unit| Lowered { unit, parent: None });
+            self.lowered = unit.map(|unit| Lowered {
+                unit: Arc::new(unit),
+                parent: None,
+            });
             return;
         }
         if let Some(what) = dialect::not_a_recipe(root) {
@@ -364,7 +367,7 @@ impl Loader<'_> {
         path: &str,
         dialect: &'static Dialect,
         chain: &mut Vec<String>,
-    ) -> Unit {
+    ) -> Arc<Unit> {
         let Lowered { unit, parent } = lowered;
         let Some(parent) = parent else { return unit };
         let Some(found) = self.world.find_recipe(&parent.name, path) else {
@@ -383,7 +386,8 @@ impl Loader<'_> {
         match self.file(&found, Some(dialect), chain).unit {
             Some(base) => {
                 self.after_parents(&base, &parent.after);
-                merge(base, unit, &parent)
+                let (base, child) = (Arc::unwrap_or_clone(base), Arc::unwrap_or_clone(unit));
+                Arc::new(merge(base, child, &parent))
             }
             None => unit,
         }
@@ -412,7 +416,7 @@ impl Loader<'_> {
         else {
             return;
         };
-        for step in &mut read.unit.steps {
+        for step in &mut Arc::make_mut(&mut read.unit).steps {
             visit::flows_mut(step, &mut |flow| flow.reads.clear());
         }
     }
@@ -421,7 +425,11 @@ impl Loader<'_> {
     fn follow(&mut self) {
         let mut at = 0;
         while at < self.units.len() {
-            let mut steps = std::mem::take(&mut self.units[at].unit.steps);
+            if !reaches_out(&self.units[at].unit) {
+                at += 1;
+                continue;
+            }
+            let mut steps = std::mem::take(&mut Arc::make_mut(&mut self.units[at].unit).steps);
             let (path, dialect) = (self.units[at].path.clone(), self.units[at].dialect);
             let secrets = self.units[at].unit.secrets.clone();
             let settled = match at {
@@ -447,7 +455,7 @@ impl Loader<'_> {
                     }
                 });
             }
-            self.units[at].unit.steps = steps;
+            Arc::make_mut(&mut self.units[at].unit).steps = steps;
             at += 1;
         }
     }
@@ -465,7 +473,7 @@ impl Loader<'_> {
         let Some(unit) = self.file(&path, None, &mut chain).unit else {
             return;
         };
-        let mut steps = unit.steps.into_iter();
+        let mut steps = Arc::unwrap_or_clone(unit).steps.into_iter();
         let Some(Node::Act(action)) = steps.next().map(|step| step.node) else {
             return;
         };
@@ -542,6 +550,23 @@ impl Loader<'_> {
         self.known.insert(path, number);
         number
     }
+}
+
+/// Whether something of a unit stands in other files.
+fn reaches_out(unit: &Unit) -> bool {
+    let mut found = false;
+    for step in &unit.steps {
+        visit::steps(step, &mut |step| {
+            if let Node::Act(action) = &step.node {
+                found |= match &**action {
+                    Action::Call(_) => true,
+                    Action::Flow(flow) => flow.from.is_some(),
+                    _ => false,
+                };
+            }
+        });
+    }
+    found
 }
 
 /// The variables of a unit that hold their defaults as long as nobody gives them others.

@@ -18,6 +18,7 @@ use crate::ir::{
 use crate::source::{SourceId, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::OnceCell;
+use std::sync::Arc;
 
 /// Names that are set while a loop runs its body.
 const LOOP_NAMES: [&str; 2] = ["_loop_index", "_loop_iteration"];
@@ -149,7 +150,7 @@ fn nothing_defines(name: &str) -> String {
 /// The same for one expression that stands in a unit without steps.
 pub fn resolve_expression(unit: &Unit, expr: &Expr, report: &mut Report) {
     let program = Program {
-        units: vec![unit.clone()],
+        units: vec![Arc::new(unit.clone())],
     };
     let links = Links::new(&program);
     Scope::new(&program, &links, 0).reads(expr, report);
@@ -228,6 +229,8 @@ impl<'a> Scope<'a> {
                 }
             });
         }
+        let seen = unit.inputs.len() + unit.given.len() + links.given[number].len();
+        scope.visible.reserve(seen);
         for input in &unit.inputs {
             scope.show(&input.name);
         }

@@ -70,7 +70,7 @@ pub struct Source {
     /// How the user named it; what reports print.
     pub name: String,
     /// The text. Of a file that is not UTF-8, the lossy text: offsets up to the first bad byte hold.
-    pub text: Arc<str>,
+    pub text: Arc<String>,
     /// Where lines begin, once somebody asks: most sources are never reported on.
     line_starts: OnceLock<Vec<u32>>,
     /// How many characters begin before each block of bytes, once a column was asked for: a file
@@ -82,10 +82,10 @@ pub struct Source {
 const BLOCK: usize = 4096;
 
 impl Source {
-    pub fn new(name: impl Into<String>, text: impl Into<Arc<str>>) -> Source {
+    pub fn new(name: impl Into<String>, text: impl Into<String>) -> Source {
         Source {
             name: name.into(),
-            text: text.into(),
+            text: Arc::new(text.into()),
             line_starts: OnceLock::new(),
             characters: OnceLock::new(),
         }
@@ -117,11 +117,17 @@ impl Source {
         before + begin(bytes.get(block * BLOCK..offset).unwrap_or_default())
     }
 
-    pub fn place(&self, offset: u32) -> Place {
+    /// The line (from 1) that an offset is in.
+    pub fn line_at(&self, offset: u32) -> u32 {
         let offset = offset.min(self.text.len() as u32);
         let starts = self.line_starts();
-        let line = starts.partition_point(|start| *start <= offset) - 1;
-        let start = starts[line] as usize;
+        starts.partition_point(|start| *start <= offset) as u32
+    }
+
+    pub fn place(&self, offset: u32) -> Place {
+        let offset = offset.min(self.text.len() as u32);
+        let line = self.line_at(offset);
+        let start = self.line_start(line);
         let column = match offset as usize - start {
             near if near <= BLOCK => self
                 .text
@@ -130,7 +136,7 @@ impl Source {
             _ => self.characters_before(offset as usize) - self.characters_before(start),
         };
         Place {
-            line: line as u32 + 1,
+            line,
             column: column + 1,
             offset,
         }

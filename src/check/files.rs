@@ -151,8 +151,12 @@ fn looks_like_a_recipe(bytes: &[u8]) -> bool {
     for end in ends {
         let line = &bytes[start..end];
         start = end + 1;
-        let Some(key) = key(line) else { continue };
         let top = !line.starts_with(b" ") && !line.starts_with(b"-");
+        if !top && steps && step_field {
+            // Only what stands at the top can still speak against it.
+            continue;
+        }
+        let Some(key) = key(line) else { continue };
         match (key, top) {
             (b"steps", true) => steps = true,
             (b"stages", true) => stages = true,

@@ -21,14 +21,13 @@ pub struct Lines {
 impl Lines {
     pub fn of(text: &str) -> Lines {
         let bytes = text.as_bytes();
-        let mut starts = vec![0];
-        for (at, byte) in bytes.iter().enumerate() {
-            let ends = *byte == b'\n' || (*byte == b'\r' && bytes.get(at + 1) != Some(&b'\n'));
-            if ends {
-                starts.push(at + 1);
-            }
+        // Of `\r\n`, only the second ends the line.
+        let ends = |at: &usize| bytes[*at] == b'\n' || bytes.get(at + 1) != Some(&b'\n');
+        let breaks = memchr::memchr2_iter(b'\n', b'\r', bytes).filter(ends);
+        let starts = std::iter::once(0).chain(breaks.map(|at| at + 1));
+        Lines {
+            starts: starts.collect(),
         }
-        Lines { starts }
     }
 
     pub fn position(&self, text: &str, offset: usize, encoding: Encoding) -> Position {

@@ -227,7 +227,7 @@ fn is_kept(path: &str) -> bool {
 /// `# rrc: dialect = NAME`, on a line of its own.
 fn comment(source: SourceId, text: &str, report: &mut Report) -> Option<Choice> {
     // Most files have none, and this is how to know it soonest.
-    if !text.contains("rrc:") {
+    if memchr::memmem::find(text.as_bytes(), b"rrc:").is_none() {
         return None;
     }
     let mut start = 0;

@@ -13,6 +13,9 @@ pub fn check(recipe: Node<'_>, report: &mut Report) -> Vec<(String, Span)> {
     let mut others = Vec::new();
     let mut steps = Vec::new();
     collect(recipe, &mut steps);
+    if steps.iter().all(|step| step.get("depends_on").is_none()) {
+        return others;
+    }
     let mut ids: FxHashMap<&str, (usize, Text<'_>)> = FxHashMap::default();
     for (number, step) in steps.iter().enumerate() {
         if let Some(id) = step.get("id").and_then(|id| id.text()) {

@@ -16,6 +16,7 @@ use crate::ir::{
 use crate::source::{SourceId, Span};
 use rrc_vm::plan::StepKind;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
 
 /// More steps than this are refused: nobody wrote them, and every table grows with them.
 pub const MOST_STEPS: usize = 20_000;
@@ -69,8 +70,9 @@ pub fn lower(
     let secrets = lower.secrets(&fields);
     lower.secrets.clone_from(&secrets);
     let hooks = lower.hooks(&fields);
-    let mut steps = lower.validations(&fields);
-    steps.extend(lower.all_steps(&fields));
+    let checks = lower.validations(&fields);
+    let mut steps = lower.all_steps(&fields);
+    steps.splice(..0, checks);
     lower.unique_ids(&steps);
     let after = order::check(node, lower.report);
     raw::check(&lower.pasted, &steps, lower.report);
@@ -105,13 +107,16 @@ pub fn lower(
         steps,
         result: None,
     };
-    Some(Lowered { unit, parent })
+    Some(Lowered {
+        unit: Arc::new(unit),
+        parent,
+    })
 }
 
 /// A unit, and the recipe it extends, which is yet to be read.
 #[derive(Clone, Debug)]
 pub struct Lowered {
-    pub unit: Unit,
+    pub unit: Arc<Unit>,
     pub parent: Option<Parent>,
 }
 
@@ -437,7 +442,7 @@ impl Lower<'_> {
                     .help("a recipe needs at least one step"),
             );
         }
-        let mut steps = Vec::new();
+        let mut steps = Vec::with_capacity(items.len());
         for (index, item) in items.iter().enumerate() {
             self.step_fact(*item, index);
             let group = item.get("parallel_group").and_then(|group| group.text());

@@ -8,6 +8,7 @@ use crate::doc::{Entry, Kind, Node, Style, Text};
 use crate::ir::{Step, visit};
 use crate::shell;
 use crate::source::Span;
+use memchr::{memchr, memrchr2};
 use rustc_hash::FxHashSet;
 
 /// Looks at every value of a recipe.
@@ -128,8 +129,14 @@ pub struct Half {
 /// Finds `{name}}`, of which one brace may have been lost.
 pub fn halves(written: Text<'_>, found: &mut Vec<Half>) {
     let text = written.text();
-    for (close, _) in text.match_indices("}}") {
-        let Some(open) = text[..close].rfind(['{', '}']) else {
+    let mut at = 0;
+    while let Some(close) = memchr(b'}', &text.as_bytes()[at..]).map(|found| at + found) {
+        if !text[close..].starts_with("}}") {
+            at = close + 1;
+            continue;
+        }
+        at = close + 2;
+        let Some(open) = memrchr2(b'{', b'}', &text.as_bytes()[..close]) else {
             continue;
         };
         let (before, name) = (&text[..open], &text[open + 1..close]);

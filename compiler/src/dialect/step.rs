@@ -522,7 +522,8 @@ impl Lower<'_> {
         id_span: Span,
         kind: Option<&str>,
     ) -> Vec<Bind> {
-        let mut binds = Vec::new();
+        // Most steps set one variable.
+        let mut binds = Vec::with_capacity(1);
         for (field, read) in [
             ("output", Read::Value),
             ("output_stderr", Read::Stderr),

@@ -75,7 +75,7 @@ impl Lower<'_> {
         for problem in holes.problems {
             self.problem(written, problem);
         }
-        let mut parts: Vec<Part> = Vec::new();
+        let mut parts: Vec<Part> = Vec::with_capacity(holes.pieces.len());
         for piece in holes.pieces {
             match piece {
                 Piece::Literal(range) => match parts.last_mut() {
@@ -138,7 +138,7 @@ impl Lower<'_> {
         None
     }
 
-    fn path(&mut self, written: Written<'_>, path: &Path) -> Expr {
+    fn path(&self, written: Written<'_>, path: &Path) -> Expr {
         let missing = self.dialect.missing;
         let first = path.segments.first();
         let range = first.map_or(&path.range, |segment| &segment.range);
@@ -384,22 +384,19 @@ impl Lower<'_> {
                 self.pasted.push((name.clone(), span));
             }
         }
-        let mut names = Names::default();
-        let at: Vec<shell::HoleAt> = plain
-            .holes
-            .iter()
-            .zip(&holes)
-            .map(|(range, hole)| shell::HoleAt {
+        let mut at: Vec<shell::HoleAt> = Vec::with_capacity(holes.len());
+        for (range, hole) in plain.holes.iter().zip(&holes) {
+            at.push(shell::HoleAt {
                 range: range.clone(),
-                name: names.name(hole),
+                name: shell_name(hole, &holes, &at),
                 filter: match hole.filter {
                     None => shell::Filter::None,
                     Some((Filter::Json, _)) => shell::Filter::Json,
                     Some((Filter::Raw, _)) => shell::Filter::Raw,
                     Some((Filter::Words, _)) => shell::Filter::Words,
                 },
-            })
-            .collect();
+            });
+        }
         let compiled = shell::compile(&plain.text, &at);
         let broken = self.broken_script(written, &plain, &at);
         let mut lost = broken;
@@ -424,17 +421,18 @@ impl Lower<'_> {
         for (hole, position) in holes.iter().zip(&compiled.positions) {
             self.secret_in_argv(written, hole, position);
         }
-        let values: Vec<Expr> = holes.iter().map(|hole| self.hole(written, hole)).collect();
-        for (number, (hole, position)) in at.iter().zip(&compiled.positions).enumerate() {
+        let value = |hole: &Hole| self.hole(written, hole);
+        script.vars.reserve_exact(holes.len());
+        for ((hole, at), position) in holes.iter().zip(at).zip(&compiled.positions) {
             let (name, form) = match position.reach {
-                shell::Use::Env => (hole.name.clone(), VarForm::Text),
+                shell::Use::Env => (at.name, VarForm::Text),
                 shell::Use::Integer { or_empty } => {
                     let form = if or_empty {
                         VarForm::IntegerOrEmpty
                     } else {
                         VarForm::Integer
                     };
-                    (shell::integer_name(&hole.name), form)
+                    (shell::integer_name(&at.name), form)
                 }
                 shell::Use::Paste
                 | shell::Use::Words
@@ -447,7 +445,7 @@ impl Lower<'_> {
                 Some(_) => {}
                 None => script.vars.push(ScriptVar {
                     name,
-                    value: values[number].clone(),
+                    value: value(hole),
                     form,
                 }),
             }
@@ -459,14 +457,17 @@ impl Lower<'_> {
                 let body = compiled.pieces[heredoc.body].iter().cloned();
                 ScriptPart::Delimiter {
                     base: heredoc.delimiter,
-                    body: body.filter_map(|piece| part(piece, &values)).collect(),
+                    body: body
+                        .filter_map(|piece| part(piece, |hole| value(&holes[hole])))
+                        .collect(),
                 }
             })
             .collect();
+        script.parts.reserve_exact(compiled.pieces.len());
         for piece in compiled.pieces {
             script.parts.extend(match piece {
                 shell::Piece::Delimiter(number) => marks.get(number).cloned(),
-                other => part(other, &values),
+                other => part(other, |hole| value(&holes[hole])),
             });
         }
         script
@@ -514,7 +515,7 @@ impl Lower<'_> {
         self.report.add(finding);
     }
 
-    fn hole(&mut self, written: Written<'_>, hole: &Hole) -> Expr {
+    fn hole(&self, written: Written<'_>, hole: &Hole) -> Expr {
         let value = self.path(written, &hole.path);
         match hole.filter {
             Some((Filter::Json, _)) => {
@@ -534,11 +535,11 @@ impl Lower<'_> {
 }
 
 /// What a piece of shell text is in a script; not the end mark of a heredoc, which has pieces itself.
-fn part(piece: shell::Piece, values: &[Expr]) -> Option<ScriptPart> {
+fn part(piece: shell::Piece, value: impl Fn(usize) -> Expr) -> Option<ScriptPart> {
     match piece {
         shell::Piece::Text(text) => Some(ScriptPart::Source(text)),
-        shell::Piece::Paste(hole) => Some(ScriptPart::Paste(values[hole].clone())),
-        shell::Piece::Words(hole) => Some(ScriptPart::Words(values[hole].clone())),
+        shell::Piece::Paste(hole) => Some(ScriptPart::Paste(value(hole))),
+        shell::Piece::Words(hole) => Some(ScriptPart::Words(value(hole))),
         shell::Piece::Delimiter(_) => None,
     }
 }
@@ -606,49 +607,40 @@ impl Plain {
     }
 }
 
-/// The names that a script reads its values by: each path has one, no two have the same.
-#[derive(Default)]
-struct Names<'h> {
-    /// A hole, and the name it has been given.
-    taken: Vec<(&'h Hole, String)>,
-}
-
-impl<'h> Names<'h> {
-    fn name(&mut self, hole: &'h Hole) -> String {
-        let path = &hole.path;
-        let is_json = |hole: &Hole| matches!(hole.filter, Some((Filter::Json, _)));
-        let same = |other: &Hole| other.path.is_same(path) && is_json(other) == is_json(hole);
-        if let Some((_, name)) = self.taken.iter().find(|(other, _)| same(other)) {
-            return name.clone();
-        }
-        const START: &str = "RECIPE_VAR_";
-        // Each bracket or dot becomes two bytes at most.
-        let mut base = String::with_capacity(START.len() + 2 * path.range.len());
-        base.push_str(START);
-        for (number, segment) in path.segments.iter().enumerate() {
-            if number > 0 {
-                base.push_str("__");
-            }
-            match &segment.kind {
-                SegmentKind::Name(name) => base.extend(
-                    name.chars()
-                        .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }),
-                ),
-                SegmentKind::Index(at) => base.push_str(&at.to_string().replace('-', "_")),
-            }
-        }
-        let is_taken = |name: &str| self.taken.iter().any(|(_, taken)| taken == name);
-        let mut name = base;
-        let length = name.len();
-        let mut number = 2;
-        while is_taken(&name) {
-            name.truncate(length);
-            name.push_str(&format!("_{number}"));
-            number += 1;
-        }
-        self.taken.push((hole, name.clone()));
-        name
+/// The name that a script reads the value of a hole by, after those `before` it: each path has one,
+/// no two have the same.
+fn shell_name(hole: &Hole, holes: &[Hole], before: &[shell::HoleAt]) -> String {
+    let path = &hole.path;
+    let is_json = |hole: &Hole| matches!(hole.filter, Some((Filter::Json, _)));
+    let same = |other: &Hole| other.path.is_same(path) && is_json(other) == is_json(hole);
+    if let Some((_, named)) = holes.iter().zip(before).find(|(other, _)| same(other)) {
+        return named.name.clone();
     }
+    const START: &str = "RECIPE_VAR_";
+    // Each bracket or dot becomes two bytes at most.
+    let mut name = String::with_capacity(START.len() + 2 * path.range.len());
+    name.push_str(START);
+    for (number, segment) in path.segments.iter().enumerate() {
+        if number > 0 {
+            name.push_str("__");
+        }
+        match &segment.kind {
+            SegmentKind::Name(written) => name.extend(
+                written
+                    .chars()
+                    .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }),
+            ),
+            SegmentKind::Index(at) => name.push_str(&at.to_string().replace('-', "_")),
+        }
+    }
+    let length = name.len();
+    let mut number = 2;
+    while before.iter().any(|taken| taken.name == name) {
+        name.truncate(length);
+        name.push_str(&format!("_{number}"));
+        number += 1;
+    }
+    name
 }
 
 fn comparison(op: Comparison) -> Compare {

@@ -104,6 +104,15 @@ pub struct Fields<'a> {
     schema: Schema,
     /// The fields that are there, by their places in the shape: far fewer than it has.
     found: Vec<(usize, Entry<'a>)>,
+    /// The marks of their names: most fields that are asked for are not there.
+    marks: u64,
+}
+
+/// One bit that a name has; others may have the same.
+#[inline]
+fn mark(name: &str) -> u64 {
+    let first = name.as_bytes().first().copied().unwrap_or(0);
+    1 << ((usize::from(first) + 5 * name.len()) % 64)
 }
 
 impl<'a> Fields<'a> {
@@ -120,6 +129,7 @@ impl<'a> Fields<'a> {
             node,
             schema,
             found: Vec::new(),
+            marks: 0,
         };
         let Kind::Map(entries) = node.kind else {
             wrong_type(&article(shape.what), "a map", node, schema, report);
@@ -158,7 +168,7 @@ impl<'a> Fields<'a> {
             return;
         };
         match self.found.iter().find(|(known, _)| *known == index) {
-            None => self.found.push((index, entry)),
+            None => self.keep(index, entry),
             Some((_, first)) => report.add(
                 Diagnostic::new(
                     &codes::EXCLUSIVE_FIELDS,
@@ -182,8 +192,13 @@ impl<'a> Fields<'a> {
         };
         let field = &self.shape.fields[index];
         if !self.written(field) && takes(&field.ty, entry.value) {
-            self.found.push((index, entry));
+            self.keep(index, entry);
         }
+    }
+
+    fn keep(&mut self, index: usize, entry: Entry<'a>) {
+        self.marks |= mark(self.shape.fields[index].name);
+        self.found.push((index, entry));
     }
 
     /// Fields that are like none of the shape. Where there are many, they all have the same cause.
@@ -307,7 +322,15 @@ impl<'a> Fields<'a> {
         self.node.map().is_some()
     }
 
+    #[inline]
     fn slot(&self, name: &str) -> Option<(&'static Field, Entry<'a>)> {
+        match self.marks & mark(name) {
+            0 => None,
+            _ => self.search(name),
+        }
+    }
+
+    fn search(&self, name: &str) -> Option<(&'static Field, Entry<'a>)> {
         debug_assert!(
             self.shape.fields.iter().any(|field| field.name == name),
             "a shape names every field it is asked for"

@@ -62,13 +62,12 @@ enum Token {
 pub fn read<'a>(
     arena: &'a Bump,
     source: SourceId,
-    text: &str,
+    text: &'a str,
     report: &mut Report,
 ) -> Option<Node<'a>> {
     if super::too_large(source, text, report) {
         return None;
     }
-    let text: &'a str = arena.alloc_str(text);
     let skipped = text.len() - text.trim_start_matches('\u{feff}').len();
     let mut lexer = Token::lexer(text);
     lexer.bump(skipped);

@@ -26,13 +26,12 @@ const MAX_LENIENT: usize = 64;
 pub fn read<'a>(
     arena: &'a Bump,
     source: SourceId,
-    text: &str,
+    text: &'a str,
     report: &mut Report,
 ) -> Option<Node<'a>> {
     if super::too_large(source, text, report) {
         return None;
     }
-    let text: &'a str = arena.alloc_str(text);
     let before = report.findings.len();
     let mut masks: Vec<Mask> = Vec::new();
     let mut reader = Reader::new(arena, source, text, &[]);

@@ -24,6 +24,7 @@ use builder::{Code, Tables, Writer};
 use rrc_vm::isa::{Instr, Kind};
 use rrc_vm::plan::{Input, Limits, NeedKind, Plan, SourceInfo};
 use rustc_hash::FxHashMap;
+use std::sync::Arc;
 use step::Exits;
 
 /// Fuel of a plan: enough for every loop that the limits of a recipe allow, and still an end.
@@ -109,7 +110,7 @@ pub fn emit(program: &Program, origins: &[Origin]) -> Option<Plan> {
 }
 
 /// A plan that evaluates one expression over the variables it is given.
-pub fn emit_expression(root: Unit, expression: &Expr) -> Plan {
+pub fn emit_expression(root: Arc<Unit>, expression: &Expr) -> Plan {
     let name = root.name.clone();
     let program = Program { units: vec![root] };
     let mut emitter = Emitter::new(&program);

@@ -160,7 +160,7 @@ pub fn scan(text: &str) -> Holes {
 /// The next two braces from here on.
 fn braces(text: &str, mut at: usize) -> Option<usize> {
     loop {
-        at += text[at..].find('{')?;
+        at += memchr::memchr(b'{', &text.as_bytes()[at..])?;
         if text[at..].starts_with("{{") {
             return Some(at);
         }
@@ -265,9 +265,15 @@ fn named(text: &str, range: Range<usize>) -> Segment {
 /// Where the name at `start` ends, if one starts there.
 fn name_end(text: &str, start: usize) -> Option<usize> {
     let rest = &text[start..];
-    let length = rest
-        .find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-'))
-        .unwrap_or(rest.len());
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    let plain = rest.bytes().take_while(|byte| is_plain(byte)).count();
+    // Letters of other alphabets are letters as well.
+    let length = match rest.as_bytes().get(plain) {
+        Some(byte) if !byte.is_ascii() => rest
+            .find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-'))
+            .unwrap_or(rest.len()),
+        _ => plain,
+    };
     (length > 0 && !rest.starts_with('-')).then_some(start + length)
 }
 

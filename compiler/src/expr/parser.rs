@@ -205,13 +205,15 @@ fn grammar<'s>(text: &'s str, bare: BareWords) -> impl Parser<'s, Input<'s>, Exp
             });
 
         let op = choice((
-            just(Kind::Eq).to(Comparison::Eq),
-            just(Kind::Ne).to(Comparison::Ne),
-            just(Kind::Lt).to(Comparison::Lt),
-            just(Kind::Le).to(Comparison::Le),
-            just(Kind::Gt).to(Comparison::Gt),
-            just(Kind::Ge).to(Comparison::Ge),
-            just(Kind::In).to(Comparison::In),
+            select! {
+                Kind::Eq => Comparison::Eq,
+                Kind::Ne => Comparison::Ne,
+                Kind::Lt => Comparison::Lt,
+                Kind::Le => Comparison::Le,
+                Kind::Gt => Comparison::Gt,
+                Kind::Ge => Comparison::Ge,
+                Kind::In => Comparison::In,
+            },
             just(Kind::Not).then(just(Kind::In)).to(Comparison::NotIn),
         ));
         let compare = post

@@ -88,7 +88,10 @@ pub enum CompletionKind {
 }
 
 impl<'a> View<'a> {
-    fn tree<'b>(&self, arena: &'b Bump) -> Option<Node<'b>> {
+    fn tree<'b>(&self, arena: &'b Bump) -> Option<Node<'b>>
+    where
+        'a: 'b,
+    {
         // What is wrong with the text has been said when it was checked.
         let mut unheard = crate::diagnostic::Report::default();
         let read = if self.json { json::read } else { yaml::read };

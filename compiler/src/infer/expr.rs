@@ -81,15 +81,18 @@ impl<'s, 'a> Scope<'s, 'a> {
     }
 
     fn made_of(&self, expr: &Expr, parts: &[Type]) -> Type {
-        let part = |at: usize| parts.get(at).cloned().unwrap_or_else(Type::unknown);
         match &expr.kind {
             ExprKind::Literal(Literal::Map(_)) if self.facts.units[self.unit].confused => {
                 Type::unknown()
             }
             ExprKind::Literal(literal) => of_literal(literal),
             ExprKind::Var { name, missing } => read(self.variable(name), *missing),
-            ExprKind::Field { name, missing, .. } => field(&part(0), name, *missing),
-            ExprKind::Index { missing, .. } => item(&part(0), *missing),
+            ExprKind::Field { name, missing, .. } => parts
+                .first()
+                .map_or_else(Type::unknown, |of| field(of, name, *missing)),
+            ExprKind::Index { missing, .. } => parts
+                .first()
+                .map_or_else(Type::unknown, |of| item(of, *missing)),
             ExprKind::List(_) => {
                 let mut of = Type::nothing();
                 parts.iter().for_each(|part| of.join(&part.flat()));

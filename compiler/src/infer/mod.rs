@@ -58,13 +58,14 @@ pub fn infer<'a>(program: &'a Program, given: Option<&Map>) -> Facts<'a> {
         changed: false,
         pairs: FxHashSet::default(),
         versions: vec![0; program.units.len()],
+        news: vec![Vec::new(); program.units.len()],
         copied: FxHashMap::default(),
         shapes: vec![None; program.units.len()],
         printed: FxHashMap::default(),
         give_up: false,
     };
     work.inputs(given);
-    let callees: Vec<Vec<usize>> = program.units.iter().map(callees).collect();
+    let callees: Vec<Vec<usize>> = program.units.iter().map(|unit| callees(unit)).collect();
     let mut seen: Vec<Vec<u32>> = vec![Vec::new(); program.units.len()];
     for round in 0.. {
         work.begin(round >= ROUNDS);
@@ -152,8 +153,11 @@ struct Work<'a> {
     pairs: FxHashSet<(usize, usize)>,
     /// How often something new was found out about each unit.
     versions: Vec<u32>,
-    /// How far both units were when the one was last given what the other knows.
-    copied: FxHashMap<(usize, usize), (u32, u32)>,
+    /// The variables of each unit of which something new was found out, in that order.
+    news: Vec<Vec<&'a str>>,
+    /// How far both units were when the one was last given what the other knows, and how much of
+    /// its news that was.
+    copied: FxHashMap<(usize, usize), ((u32, u32), usize)>,
     /// What each unit gives back, and how far it was then.
     shapes: Vec<Option<(u32, Rc<Shape>)>>,
     /// What scripts print, by where they stand; it is the same in every round.
@@ -230,6 +234,7 @@ impl<'a> Work<'a> {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
                 self.versions[unit] += 1;
+                self.news[unit].push(name);
                 new.insert(Type::nothing())
             }
         };
@@ -241,6 +246,7 @@ impl<'a> Work<'a> {
         if joined != *variable {
             self.changed = true;
             self.versions[unit] += 1;
+            self.news[unit].push(name);
             *variable = if self.give_up {
                 Type::unknown()
             } else {
@@ -405,27 +411,28 @@ impl<'a> Work<'a> {
             return;
         }
         let versions = (self.versions[from], self.versions[to]);
-        if self.copied.get(&(from, to)) == Some(&versions) {
+        let last = self.copied.get(&(from, to)).copied();
+        if last.is_some_and(|(then, _)| then == versions) {
             return;
         }
         if self.facts.units[from].open {
             self.open(to);
         }
-        let known = &self.facts.units[to].variables;
-        let variables: Vec<(&'a str, Type)> = self.facts.units[from]
-            .variables
-            .iter()
-            .filter(|(name, _)| known.get(*name).is_none_or(|known| !known.is_unknown()))
-            .map(|(name, kind)| (*name, kind.widened()))
-            .collect();
-        for (name, kind) in &variables {
-            self.set(to, name, kind);
+        let told = last.map_or(0, |(_, told)| told);
+        let news = self.news[from].len();
+        for at in told..news {
+            let name = self.news[from][at];
+            let known = self.facts.units[to].variables.get(name);
+            if known.is_none_or(|known| !known.is_unknown()) {
+                let kind = self.facts.units[from].variables[name].widened();
+                self.set(to, name, &kind);
+            }
         }
         for (name, _) in locals {
             self.set(to, name, &Type::unknown());
         }
         let versions = (self.versions[from], self.versions[to]);
-        self.copied.insert((from, to), versions);
+        self.copied.insert((from, to), (versions, news));
     }
 }
 

@@ -166,51 +166,86 @@ fn output(command: &[String]) -> Option<String> {
     }
 }
 
-/// Programs that end what they print with a newline, whatever they are asked.
-const LINES: &[&str] = &[
-    "basename",
-    "cut",
-    "date",
-    "df",
-    "dirname",
-    "du",
-    "git",
-    "grep",
-    "hostname",
-    "id",
-    "ls",
-    "nproc",
-    "pwd",
-    "realpath",
-    "seq",
-    "sha256sum",
-    "sort",
-    "uname",
-    "uniq",
-    "wc",
-    "which",
-    "whoami",
-];
-/// Commands that print nothing.
-const SILENT: &[&str] = &[
-    ":", "[", "[[", "cd", "chmod", "cp", "done", "exit", "export", "false", "fi", "ln", "local",
-    "mkdir", "mv", "return", "rm", "set", "shift", "sleep", "test", "touch", "trap", "true",
-    "unset", "wait",
-];
-/// Words after which a command follows.
-const BEFORE: &[&str] = &[
-    "!", "do", "elif", "else", "if", "then", "until", "while", "{",
-];
+/// Whether a program ends what it prints with a newline, whatever it is asked.
+fn prints_whole_lines(name: &str) -> bool {
+    matches!(
+        name,
+        "basename"
+            | "cut"
+            | "date"
+            | "df"
+            | "dirname"
+            | "du"
+            | "git"
+            | "grep"
+            | "hostname"
+            | "id"
+            | "ls"
+            | "nproc"
+            | "pwd"
+            | "realpath"
+            | "seq"
+            | "sha256sum"
+            | "sort"
+            | "uname"
+            | "uniq"
+            | "wc"
+            | "which"
+            | "whoami"
+    )
+}
+
+/// Whether a command prints nothing.
+fn is_silent(name: &str) -> bool {
+    matches!(
+        name,
+        ":" | "["
+            | "[["
+            | "cd"
+            | "chmod"
+            | "cp"
+            | "done"
+            | "exit"
+            | "export"
+            | "false"
+            | "fi"
+            | "ln"
+            | "local"
+            | "mkdir"
+            | "mv"
+            | "return"
+            | "rm"
+            | "set"
+            | "shift"
+            | "sleep"
+            | "test"
+            | "touch"
+            | "trap"
+            | "true"
+            | "unset"
+            | "wait"
+    )
+}
+
+/// Whether a command follows after a word.
+fn comes_before(word: &str) -> bool {
+    matches!(
+        word,
+        "!" | "do" | "elif" | "else" | "if" | "then" | "until" | "while" | "{"
+    )
+}
 
 /// Whether all that a script can print are whole lines. Cuts the text into pieces that start with
 /// a command, roughly: a piece that was cut in the wrong place starts with a word that is no
 /// command here, and then nothing is said.
 fn prints_lines(source: &str) -> bool {
     let mut prints = false;
-    for piece in source.split(['\n', ';', '|', '&']) {
+    let is_end = |byte: &u8| matches!(byte, b'\n' | b';' | b'|' | b'&');
+    let pieces = source.as_bytes().split(is_end);
+    for piece in pieces.filter_map(|piece| std::str::from_utf8(piece).ok()) {
         let mut piece = piece.trim();
         let first = |piece: &str| piece.find(char::is_whitespace).unwrap_or(piece.len());
-        while !piece.is_empty() && BEFORE.contains(&&piece[..first(piece)]) {
+        while !piece.is_empty() && comes_before(&piece[..first(piece)]) {
             piece = piece[first(piece)..].trim_start();
         }
         if piece.is_empty() || piece.starts_with('#') || is_assignment(piece) {
@@ -228,14 +263,14 @@ fn prints_lines(source: &str) -> bool {
                 return false;
             }
             prints = true;
-        } else if LINES.contains(&name) {
+        } else if prints_whole_lines(name) {
             let raw = ["-z", "--format", "-printf", "--null", "-0"];
             let is_raw = |word: &str| raw.iter().any(|option| word.starts_with(option));
             if arguments.split_ascii_whitespace().any(is_raw) {
                 return false;
             }
             prints = true;
-        } else if !SILENT.contains(&name) {
+        } else if !is_silent(name) {
             return false;
         }
     }
@@ -244,13 +279,12 @@ fn prints_lines(source: &str) -> bool {
 
 /// Whether a piece only sets a variable: what a substitution prints goes into it.
 fn is_assignment(piece: &str) -> bool {
-    let Some((name, value)) = piece.split_once('=') else {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    let name = piece.bytes().take_while(|byte| is_part(*byte)).count();
+    let Some(value) = piece[name..].strip_prefix('=') else {
         return false;
     };
-    let is_name = |name: &str| {
-        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-    };
-    is_name(name)
+    name > 0
         && (value.starts_with("$(")
             || value.starts_with("\"$(")
             || !value.contains(char::is_whitespace))

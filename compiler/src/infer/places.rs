@@ -8,7 +8,7 @@ use crate::ir::{
 
 /// One place, and what is known there.
 pub enum Place<'p, 'a> {
-    /// An expression, with the types of what stands directly below it.
+    /// An expression with others below it, and the types of those that stand directly below.
     Expr { expr: &'a Expr, parts: &'p [Type] },
     /// A condition.
     Guard(&'a Guard),
@@ -62,7 +62,9 @@ impl<'a> Walk<'_, 'a> {
         let scope = Scope::new(self.facts, self.unit, &self.locals);
         let visit = &mut self.visit;
         scope.typed(expr, &mut |expr, parts| {
-            visit(&Place::Expr { expr, parts }, scope);
+            if !parts.is_empty() {
+                visit(&Place::Expr { expr, parts }, scope);
+            }
         })
     }
 

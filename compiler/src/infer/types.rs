@@ -110,9 +110,20 @@ impl Kind {
         }
     }
 
+    /// Whether no more than the sort of the value is known.
+    fn is_wide(&self) -> bool {
+        match self {
+            Kind::Null | Kind::Bool | Kind::Number => true,
+            Kind::Text(words) => *words == Words::Any,
+            Kind::List(of) => of.is_wide(),
+            Kind::Map(shape) => shape.fields.iter().all(|(_, field)| field.is_wide()),
+        }
+    }
+
     /// The same, when only the sort of the value is to be relied on.
     fn widened(&self) -> Kind {
         match self {
+            wide if wide.is_wide() => wide.clone(),
             Kind::Null | Kind::Bool | Kind::Number => self.clone(),
             Kind::Text(_) => Kind::Text(Words::Any),
             Kind::List(of) => Kind::List(Rc::new(of.widened())),
@@ -217,6 +228,11 @@ impl Type {
             .find(|kind| !matches!(kind, Kind::Null))
             .or(kinds.first())
             .map_or("unknown", Kind::word)
+    }
+
+    fn is_wide(&self) -> bool {
+        let mut kinds = self.kinds.iter().flatten();
+        kinds.all(Kind::is_wide)
     }
 
     pub fn widened(&self) -> Type {

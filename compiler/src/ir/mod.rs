@@ -13,11 +13,13 @@ use rrc_vm::isa::Builtin;
 use rrc_vm::plan::StepKind;
 use rrc_vm::value::Value;
 use std::rc::Rc;
+use std::sync::Arc;
 
-/// Everything that was read, linked together. The first unit is the one that was asked for.
+/// Everything that was read, linked together. The first unit is the one that was asked for. A unit
+/// that calls nothing is the same in every program that calls it.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
-    pub units: Vec<Unit>,
+    pub units: Vec<Arc<Unit>>,
 }
 
 /// One recipe or template.

@@ -120,7 +120,7 @@ fn trace(unit: &Unit) -> Vec<Event<'_>> {
     let mut trace = Trace {
         unit,
         set: FxHashSet::default(),
-        events: Vec::new(),
+        events: Vec::with_capacity(8 * unit.steps.len()),
         under: Conditions::default(),
         numbers: 0,
     };

@@ -54,7 +54,7 @@ pub struct Survey<'a> {
 
 impl<'a> Survey<'a> {
     fn new(program: &'a Program, links: &'a Links<'a>) -> Survey<'a> {
-        let flows: Vec<Flow<'a>> = program.units.iter().map(Flow::new).collect();
+        let flows: Vec<Flow<'a>> = program.units.iter().map(|unit| Flow::new(unit)).collect();
         let uses = Uses::new(program, &flows);
         Survey {
             program,
@@ -65,7 +65,8 @@ impl<'a> Survey<'a> {
     }
 
     fn units(&self) -> impl Iterator<Item = (&'a Unit, &Flow<'a>)> {
-        self.program.units.iter().zip(&self.flows)
+        let units = self.program.units.iter().map(|unit| &**unit);
+        units.zip(&self.flows)
     }
 }
 

@@ -20,7 +20,7 @@ type Fields<'a> = FxHashMap<&'a str, Vec<Span>>;
 
 pub fn check(survey: &Survey<'_>, report: &mut Report) {
     for (unit, flow) in survey.units() {
-        let (producers, known) = producers(unit, flow);
+        let known = known(unit, flow);
         let mut values: FxHashMap<String, (&str, Fields<'_>)> = FxHashMap::default();
         for step in &unit.steps {
             visit::steps(step, &mut |step| {
@@ -38,6 +38,10 @@ pub fn check(survey: &Survey<'_>, report: &mut Report) {
                 });
             });
         }
+        if values.is_empty() {
+            continue;
+        }
+        let producers = producers(flow);
         for (path, (root, fields)) in &values {
             let source = Source::new(producers.get(root).into_iter().flatten());
             for (name, spans) in fields {
@@ -64,32 +68,35 @@ fn odd(path: &str, name: &str, span: Span, near: &str, place: Option<Span>) -> D
     }
 }
 
-/// The steps that set each variable and whose answers are not known; and the variables of which
-/// more is known than that.
-fn producers<'a>(
-    unit: &'a Unit,
-    flow: &Flow<'a>,
-) -> (FxHashMap<&'a str, Vec<&'a Step>>, FxHashSet<&'a str>) {
+/// Whether a step answers what nobody knows before it runs.
+fn is_open(step: &Step) -> bool {
+    matches!(&step.node, Node::Act(action) if matches!(**action, Action::Exec(_) | Action::Agent(_)))
+}
+
+/// The steps that set each variable and whose answers are not known.
+fn producers<'a>(flow: &Flow<'a>) -> FxHashMap<&'a str, Vec<&'a Step>> {
     let mut found: FxHashMap<&str, Vec<&Step>> = FxHashMap::default();
+    for event in flow.events.iter().filter(|event| is_open(event.step)) {
+        if let What::Set { bind } = event.what {
+            found.entry(&bind.name).or_default().push(event.step);
+        }
+    }
+    found
+}
+
+/// The variables of which more is known than that.
+fn known<'a>(unit: &'a Unit, flow: &Flow<'a>) -> FxHashSet<&'a str> {
     let mut known: FxHashSet<&str> = FxHashSet::default();
-    for event in &flow.events {
-        let What::Set { bind } = event.what else {
-            continue;
-        };
-        match &event.step.node {
-            Node::Act(action) if matches!(**action, Action::Exec(_) | Action::Agent(_)) => {
-                found.entry(&bind.name).or_default().push(event.step);
-            }
-            _ => {
-                known.insert(&bind.name);
-            }
+    for event in flow.events.iter().filter(|event| !is_open(event.step)) {
+        if let What::Set { bind } = event.what {
+            known.insert(&bind.name);
         }
     }
     let filled = |input: &&Input| !words::is_placeholder(&input.default);
     let inputs = unit.inputs.iter().filter(filled);
     known.extend(inputs.map(|input| input.name.as_str()));
     known.extend(unit.reserved);
-    (found, known)
+    known
 }
 
 /// The variable that a path of fields begins with.

@@ -13,6 +13,7 @@ use crate::resolve::Links;
 use crate::shell::Mentioned;
 use crate::source::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 use std::borrow::Cow;
 
 pub fn check(survey: &Survey<'_>, report: &mut Report) {
@@ -52,7 +53,7 @@ pub fn check_scripts(survey: &Survey<'_>, report: &mut Report) {
         if unit.exports == Exports::Nothing {
             continue;
         }
-        let mut names: FxHashMap<Cow<'_, str>, Vec<&str>> = FxHashMap::default();
+        let mut names: FxHashMap<Cow<'_, str>, SmallVec<[&str; 1]>> = FxHashMap::default();
         for event in &flow.events {
             if let What::Set { bind } = event.what {
                 let same = names.entry(spelt(&bind.name)).or_default();

@@ -125,18 +125,17 @@ pub fn misspelt(survey: &Survey<'_>, report: &mut Report) {
     let uses = &survey.uses;
     for (number, unit) in survey.program.units.iter().enumerate() {
         let inputs = || unit.inputs.iter().map(|input| input.name.as_str());
-        let mut read: Vec<&str> = inputs()
-            .chain(uses.own[number].set_names.iter().copied())
-            .filter(|name| uses.names(number, name))
-            .collect();
-        // The order of a set is not one that a message may depend on.
-        read.sort_unstable();
+        let names = || inputs().chain(uses.own[number].set_names.iter().copied());
         for (bind, _) in &uses.own[number].sets {
             if uses.reads(number, &bind.name) || inputs().any(|input| input == bind.name) {
                 continue;
             }
-            let slips = read.iter().filter(|name| is_slip(&bind.name, name));
-            if let Some(near) = nearest(&bind.name, slips.copied()) {
+            let mut slips: Vec<&str> = names()
+                .filter(|name| is_slip(&bind.name, name) && uses.names(number, name))
+                .collect();
+            // The order of a set is not one that a message may depend on.
+            slips.sort_unstable();
+            if let Some(near) = nearest(&bind.name, slips) {
                 let message = format!("nothing reads `{}`", bind.name);
                 report.add(
                     Diagnostic::new(&codes::MISSPELT_OUTPUT, bind.span, message)

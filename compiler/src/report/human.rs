@@ -12,6 +12,7 @@ use crate::codes::Severity;
 use crate::diagnostic::{Applicability, Diagnostic, Fix};
 use crate::source::{SourceId, Sources, Span};
 use ariadne::{Cache, Color, Config, IndexType, Label, Report, ReportKind};
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::io::{Result, Write};
@@ -69,7 +70,7 @@ fn write_one(
     )?;
 
     let source = sources.get(finding.span.source);
-    let line = source.place(finding.span.start).line;
+    let line = source.line_at(finding.span.start);
     let (drawn, told): (Vec<_>, Vec<_>) = finding
         .labels
         .iter()
@@ -191,7 +192,7 @@ fn draw(
 /// Whether a label is near enough to be drawn with the finding it belongs to.
 fn is_drawn(label: Span, finding: Span, sources: &Sources) -> bool {
     let source = sources.get(finding.source);
-    let line = |span: Span| source.place(span.start).line;
+    let line = |span: Span| source.line_at(span.start);
     label.source == finding.source
         && line(label).abs_diff(line(finding)) <= FAR
         && source.line(line(label)).len() <= LONG_LINE
@@ -201,11 +202,12 @@ fn is_drawn(label: Span, finding: Span, sources: &Sources) -> bool {
 fn are_plain(labels: &[Drawn<'_>], sources: &Sources) -> bool {
     labels.iter().all(|(span, ..)| {
         let source = sources.get(span.source);
-        let place = source.place(span.start);
-        let line = source.line(place.line);
+        let number = source.line_at(span.start);
+        let line = source.line(number);
         // Of several labels, the crate takes an empty one at the start of a line for the end of
         // the line before.
-        let misplaced = labels.len() > 1 && span.start == span.end && place.column == 1;
+        let first = span.start as usize == source.line_start(number);
+        let misplaced = labels.len() > 1 && span.start == span.end && first;
         let plain = line.bytes().all(|byte| matches!(byte, b' '..=b'~'));
         line.len() <= LONG_LINE && plain && !misplaced
     })
@@ -252,27 +254,31 @@ fn arrows(labels: &[Drawn<'_>], start: usize, margin: &str, out: &mut Vec<u8>) -
         let below = &labels[row..];
         let joins = |column: usize| below.iter().any(|(span, ..)| middle(*span) == column);
         let under = |column| row == 0 && labels.iter().any(|l| columns(l.0).contains(&column));
-        let marks = (0..end).map(|column| match (joins(column), under(column)) {
-            (true, true) => '┬',
-            (true, false) => '│',
-            (false, true) => '─',
-            (false, false) => ' ',
-        });
-        writeln!(out, " {margin} │ {}", marks.collect::<String>())?;
-        let arrow = (0..end).map(|column| match column.cmp(&middle(*span)) {
-            Ordering::Equal => '╰',
-            Ordering::Greater => '─',
-            Ordering::Less if joins(column) => '│',
-            Ordering::Less => ' ',
-        });
-        let arrow = arrow.collect::<String>();
-        writeln!(out, " {margin} │ {arrow} {}", multiline(message))?;
+        write!(out, " {margin} │ ")?;
+        out.extend(
+            (0..end).flat_map(|column| match (joins(column), under(column)) {
+                (true, true) => "┬".bytes(),
+                (true, false) => "│".bytes(),
+                (false, true) => "─".bytes(),
+                (false, false) => " ".bytes(),
+            }),
+        );
+        write!(out, "\n {margin} │ ")?;
+        out.extend(
+            (0..end).flat_map(|column| match column.cmp(&middle(*span)) {
+                Ordering::Equal => "╰".bytes(),
+                Ordering::Greater => "─".bytes(),
+                Ordering::Less if joins(column) => "│".bytes(),
+                Ordering::Less => " ".bytes(),
+            }),
+        );
+        writeln!(out, " {}", multiline(message))?;
     }
     Ok(())
 }
 
 fn line_of(span: Span, sources: &Sources) -> u32 {
-    sources.get(span.source).place(span.start).line
+    sources.get(span.source).line_at(span.start)
 }
 
 /// A piece of a very long line, with the finding underlined.
@@ -323,9 +329,12 @@ fn first_line(span: Span, sources: &Sources) -> Span {
 }
 
 /// Text that may have several lines and nothing else that acts on a terminal.
-fn multiline(text: &str) -> String {
+fn multiline(text: &str) -> Cow<'_, str> {
+    if !text.contains('\n') {
+        return printable(text);
+    }
     let lines: Vec<_> = text.lines().map(printable).collect();
-    lines.join("\n         ")
+    lines.join("\n         ").into()
 }
 
 struct Paint(bool);

@@ -146,7 +146,8 @@ fn link(sources: &Sources, span: Span) -> String {
 /// Text that cannot move the cursor, change colours, ring or turn the line around: file names and
 /// messages hold what a stranger wrote.
 fn printable(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(acts_on_terminal) {
+    let plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    if plain || !text.chars().any(acts_on_terminal) {
         return Cow::Borrowed(text);
     }
     let mut safe = String::with_capacity(text.len() + 8);

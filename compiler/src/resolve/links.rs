@@ -2,14 +2,18 @@
 
 use super::binds;
 use crate::ir::{Call, Node, Program, visit};
-use rustc_hash::FxHashSet;
+use indexmap::IndexSet;
+use rustc_hash::FxBuildHasher;
+
+/// Names in the order in which they were found, so that one can ask for the new ones.
+pub type Names<'a> = IndexSet<&'a str, FxBuildHasher>;
 
 /// What units can know of each other's variables.
 pub struct Links<'a> {
     /// What each unit may have set when it is done, calls included.
-    pub sets: Vec<FxHashSet<&'a str>>,
+    pub sets: Vec<Names<'a>>,
     /// What callers may give each unit.
-    pub given: Vec<FxHashSet<&'a str>>,
+    pub given: Vec<Names<'a>>,
     /// Units that call recipes nobody knows yet, which may set anything.
     pub open: Vec<bool>,
 }
@@ -18,8 +22,8 @@ impl<'a> Links<'a> {
     pub fn new(program: &'a Program) -> Links<'a> {
         let count = program.units.len();
         let mut links = Links {
-            sets: vec![FxHashSet::default(); count],
-            given: vec![FxHashSet::default(); count],
+            sets: vec![Names::default(); count],
+            given: vec![Names::default(); count],
             open: vec![false; count],
         };
         let mut calls: Vec<(usize, &'a Call)> = Vec::new();
@@ -46,7 +50,7 @@ impl<'a> Links<'a> {
     }
 
     /// Lets every call pass on what is known by now. `seen` is how much was known when each of
-    /// them last did: if it is the same, there is nothing new to pass on.
+    /// them last did: only what came after that is new.
     fn grow(&mut self, calls: &[(usize, &'a Call)], seen: &mut [Option<[usize; 4]>]) -> bool {
         let mut grown = false;
         for ((caller, call), seen) in calls.iter().zip(seen) {
@@ -56,25 +60,28 @@ impl<'a> Links<'a> {
                 grown = true;
             }
             let before = self.sizes(*caller, target);
-            if seen.replace(before) == Some(before) {
+            let last = seen.replace(before);
+            if last == Some(before) {
                 continue;
             }
-            let passed = call.context.iter().map(|(name, _)| name.as_str());
+            let old = last.unwrap_or_default();
+            let passed = call.context.iter().filter(|_| last.is_none());
+            let passed = passed.map(|(name, _)| name.as_str());
             // Taken out of its place, so that the others can be looked at.
             let mut given = std::mem::take(&mut self.given[target]);
             absorb(&mut given, passed.clone());
             if call.inherits {
-                absorb(&mut given, self.given[*caller].iter().copied());
-                absorb(&mut given, self.sets[*caller].iter().copied());
+                absorb(&mut given, new(&self.given[*caller], old[0]));
+                absorb(&mut given, new(&self.sets[*caller], old[1]));
             }
             self.given[target] = given;
             if call.spreads {
                 let mut sets = std::mem::take(&mut self.sets[*caller]);
                 absorb(&mut sets, passed);
                 if call.inherits {
-                    absorb(&mut sets, self.given[*caller].iter().copied());
+                    absorb(&mut sets, new(&self.given[*caller], old[0]));
                 }
-                absorb(&mut sets, self.sets[target].iter().copied());
+                absorb(&mut sets, new(&self.sets[target], old[3]));
                 self.sets[*caller] = sets;
             }
             grown |= self.sizes(*caller, target) != before;
@@ -92,8 +99,13 @@ impl<'a> Links<'a> {
     }
 }
 
+/// The names that came after so many others.
+fn new<'a>(names: &Names<'a>, after: usize) -> impl Iterator<Item = &'a str> {
+    names.iter().skip(after).copied()
+}
+
 /// Adds names to a set that has most of them: `extend` would make room for all.
-fn absorb<'a>(set: &mut FxHashSet<&'a str>, names: impl Iterator<Item = &'a str>) {
+fn absorb<'a>(set: &mut Names<'a>, names: impl Iterator<Item = &'a str>) {
     for name in names {
         set.insert(name);
     }

@@ -11,16 +11,39 @@ use super::scan::{Declared, HOLE, Scan, Source};
 use super::word::Word;
 
 /// Programs that run the command that follows their own options.
-const WRAPPERS: &[&str] = &[
-    "sudo", "env", "time", "nice", "nohup", "timeout", "command", "exec", "builtin", "xargs",
-    "stdbuf", "setsid", "ionice", "doas", "busybox", "chronic", "unbuffer",
-];
+fn is_wrapper(program: &str) -> bool {
+    matches!(
+        program,
+        "sudo"
+            | "env"
+            | "time"
+            | "nice"
+            | "nohup"
+            | "timeout"
+            | "command"
+            | "exec"
+            | "builtin"
+            | "xargs"
+            | "stdbuf"
+            | "setsid"
+            | "ionice"
+            | "doas"
+            | "busybox"
+            | "chronic"
+            | "unbuffer"
+    )
+}
 
-const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "fish", "ash"];
+fn is_shell(program: &str) -> bool {
+    matches!(
+        program,
+        "sh" | "bash" | "dash" | "zsh" | "ksh" | "fish" | "ash"
+    )
+}
 
 /// Programs that read their source from standard input when no file is named.
 fn reads_source(program: &str) -> bool {
-    SHELLS.contains(&program)
+    is_shell(program)
         || program.starts_with("python")
         || matches!(
             program,
@@ -42,27 +65,35 @@ fn reads_source(program: &str) -> bool {
         )
 }
 
+/// Options that are followed by source: letters that may stand behind others, and whole words.
+struct SourceOptions(&'static [char], &'static [&'static str]);
+
+impl SourceOptions {
+    fn of(program: &str) -> Option<SourceOptions> {
+        Some(match program {
+            "su" | "script" => SourceOptions(&['c'], &[]),
+            "node" | "bun" | "deno" => SourceOptions(&['e', 'p'], &["--eval", "--print"]),
+            "perl" => SourceOptions(&['e', 'E'], &[]),
+            "ruby" | "lua" | "Rscript" | "osascript" => SourceOptions(&['e'], &[]),
+            "php" => SourceOptions(&['r'], &[]),
+            "psql" => SourceOptions(&[], &["-c", "--command"]),
+            "mysql" => SourceOptions(&[], &["-e", "--execute"]),
+            "sed" => SourceOptions(&['e'], &["--expression"]),
+            _ if is_shell(program) || program.starts_with("python") => SourceOptions(&['c'], &[]),
+            _ => return None,
+        })
+    }
+
+    fn has(&self, option: &str) -> bool {
+        let SourceOptions(letters, words) = self;
+        let short = option.starts_with('-') && !option.starts_with("--");
+        short && option.ends_with(*letters) || words.contains(&option)
+    }
+}
+
 /// Whether this option of the program is followed by source.
 fn takes_source(program: &str, option: &str) -> bool {
-    let short = |letters: &[char]| {
-        option.starts_with('-') && !option.starts_with("--") && option.ends_with(letters)
-    };
-    if SHELLS.contains(&program) || matches!(program, "su" | "script") {
-        return short(&['c']);
-    }
-    if program.starts_with("python") {
-        return short(&['c']);
-    }
-    match program {
-        "node" | "bun" | "deno" => short(&['e', 'p']) || option == "--eval" || option == "--print",
-        "perl" => short(&['e', 'E']),
-        "ruby" | "lua" | "Rscript" | "osascript" => short(&['e']),
-        "php" => short(&['r']),
-        "psql" => option == "-c" || option == "--command",
-        "mysql" => option == "-e" || option == "--execute",
-        "sed" => short(&['e']) || option == "--expression",
-        _ => false,
-    }
+    SourceOptions::of(program).is_some_and(|options| options.has(option))
 }
 
 /// Of programs whose first operand is source: the options that take operands of their own.
@@ -86,15 +117,15 @@ fn first_operand(program: &str) -> Option<&'static [(&'static str, usize)]> {
 }
 
 fn base(word: &Word) -> Option<&str> {
-    let text = word.literal()?;
-    Some(text.rsplit('/').next().unwrap_or(text))
+    let directory = word.shape.iter().rposition(|byte| *byte == b'/');
+    word.literal()?.get(directory.map_or(0, |at| at + 1)..)
 }
 
 /// The word that names the program: past the wrappers, their options and their assignments.
 fn program_index(words: &[Word]) -> usize {
     let mut index = 0;
     while let Some(name) = words.get(index).and_then(base)
-        && WRAPPERS.contains(&name)
+        && is_wrapper(name)
     {
         let mut next = index + 1;
         let mut duration = name == "timeout";
@@ -190,11 +221,14 @@ impl Scan<'_, '_, '_> {
             let Some(name) = base(word).filter(|name| !name.starts_with('-')) else {
                 continue;
             };
+            let Some(options) = SourceOptions::of(name) else {
+                continue;
+            };
             for (before, option) in words.iter().enumerate().skip(at + 1).take(64) {
                 let Some(option) = option.literal() else {
                     break;
                 };
-                if takes_source(name, option) {
+                if options.has(option) {
                     if let Some(source) = words.get(before + 1) {
                         self.mark_source(source, name, before + 2 == words.len());
                     }

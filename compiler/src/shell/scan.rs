@@ -41,9 +41,9 @@ pub(super) fn units(text: &str, holes: &[HoleAt]) -> Vec<Unit> {
     let bytes = text.as_bytes();
     let mut at = 0;
     let plain = |row: &mut Vec<Unit>, range: Range<usize>| {
-        let start = range.start;
-        let units = bytes[range].iter().enumerate();
-        row.extend(units.map(|(at, byte)| Unit::new(*byte, start + at)));
+        let Unit { at: start, .. } = Unit::new(0, range.start);
+        let units = bytes[range].iter().zip(start..);
+        row.extend(units.map(|(byte, at)| Unit { byte: *byte, at }));
     };
     for HoleAt { range, .. } in holes {
         plain(&mut row, at..range.start);
