@@ -13,6 +13,8 @@
 //! Versions of the format:
 //!
 //! * 1: the first.
+//! * 2: the same sections; instructions that do what two did, some with a step or a call of three
+//!   bytes beside a label.
 
 use crate::isa::{Kind, Word};
 use crate::plan::{
@@ -22,7 +24,7 @@ use crate::plan::{
 use std::fmt;
 
 /// The version that [`encode`] writes and [`decode`] reads.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 const MAGIC: [u8; 4] = *b"RRB\0";
 const HEADER: usize = 12;
 const SECTION_HEADER: usize = 12;

@@ -9,8 +9,8 @@
 //! then.
 
 use super::shape::{
-    ANYTHING, BELOW, Bits, Class, LINEAR, MISSING, More, Shape, UNSET, bits, kind, range_of, shapes,
-    unfit,
+    ANYTHING, BELOW, Bits, Class, LINEAR, MISSING, More, Shape, UNSET, bits, kind, range_of,
+    shapes, unfit,
 };
 use super::{MAX_HEIGHT, Rejected};
 use crate::isa::{BUILTINS, Flow, Kind, Role, Slot, Status, Word};
@@ -47,10 +47,10 @@ pub(super) fn check(plan: &Plan) -> Result<Vec<u16>, Rejected> {
 
 /// How many kinds are kept at the jump targets of a function, so that a hostile plan does not take
 /// a thousand times its own size to check.
-const MOST_KNOWN: usize = 1 << 25;
+const MOST_KNOWN: usize = (1 << 25) / LANES;
 
-/// What is known at a jump target: a run of the pool with the locals, then the stack, then what
-/// stands above it and may be anything, up to a whole number of lanes.
+/// What is known at a jump target: rows of the pool with the locals, then the stack, then what
+/// stands above it and may be anything.
 #[derive(Clone, Copy)]
 struct State {
     first: u32,
@@ -69,6 +69,22 @@ const UNREACHED: State = State {
 /// How many kinds are compared at once.
 const LANES: usize = 8;
 
+type Row = [Bits; LANES];
+
+/// What may be anything, in a row that so many kinds of the stack reach into.
+const ABOVE: [Row; LANES] = {
+    let (mut above, mut used) = ([[0; LANES]; LANES], 1);
+    while used < LANES {
+        let mut lane = used;
+        while lane < LANES {
+            above[used][lane] = !0;
+            lane += 1;
+        }
+        used += 1;
+    }
+    above
+};
+
 /// More than all locals, the highest stack and what one instruction adds to it: a stack that is
 /// too high is noticed after each.
 const ROOM: usize = 2048;
@@ -85,7 +101,7 @@ struct Checker<'a> {
     /// For each instruction of the function that jumps lead to, the number of its state, from 1.
     targets: Vec<u32>,
     states: Vec<State>,
-    pool: Vec<Bits>,
+    pool: Vec<Row>,
     /// Jump targets whose state changed since they were last gone over from.
     pending: Vec<u32>,
     /// The locals of the function, what is below the stack, then the stack.
@@ -141,17 +157,29 @@ impl<'a> Checker<'a> {
         // Honest code needs a few; the bound keeps a hostile plan from taking quadratic time.
         let mut patience = body.code.len() * 64 + 4096;
         self.at = 0;
-        if self.targets[0] == 0 || self.arrive(0)? {
-            self.path(body, 0, &mut patience)?;
+        let mut next = (self.targets[0] == 0 || self.arrive(0)?).then_some(0);
+        while let Some(from) = next {
+            let to = self.path(body, from)?;
+            match patience.checked_sub(to - from) {
+                Some(left) => patience = left,
+                None => return self.reject("the function is too tangled to check"),
+            }
+            next = self.next();
         }
+        Ok((self.highest - self.floor) as u16)
+    }
+
+    /// A jump target to go over the code from, with what is known there.
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
         while let Some(target) = self.pending.pop() {
             let state = (self.targets[target as usize] as usize).wrapping_sub(1);
             if std::mem::take(&mut self.states[state].pending) {
                 self.load(state);
-                self.path(body, target as usize, &mut patience)?;
+                return Some(target as usize);
             }
         }
-        Ok((self.highest - self.floor) as u16)
+        None
     }
 
     /// What the operands point at exists; and where jumps lead.
@@ -182,7 +210,7 @@ impl<'a> Checker<'a> {
                 let (start, size) = ranges[range as usize & 15];
                 value.wrapping_sub(start) < size
             };
-            let fine = inside(word.narrow(0).into(), operands.narrow[0])
+            let fine = inside(word.short() & operands.first, operands.narrow[0])
                 & inside(word.narrow(1).into(), operands.narrow[1])
                 & inside(word.wide(), operands.wide);
             if fine & (operands.more == More::Nothing) {
@@ -230,8 +258,9 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// Go over the code from an instruction on, with what is known now.
-    fn path(&mut self, body: Body<'a>, from: usize, patience: &mut usize) -> Checked<()> {
+    /// Go over the code from an instruction on, with what is known now; up to where.
+    #[inline(always)]
+    fn path(&mut self, body: Body<'a>, from: usize) -> Checked<usize> {
         let (shapes, mut at, mut height) = (self.shapes, from, self.height);
         loop {
             let Some(&word) = body.code.get(at) else {
@@ -270,12 +299,10 @@ impl<'a> Checker<'a> {
                 }
                 height -= usize::from(shape.pops);
                 if matches!(shape.class, Class::Branch | Class::Jump) {
-                    self.kinds[height % ROOM] = shape.branch;
-                    self.note_height(height + usize::from(shape.branches))?;
-                    self.jump(word.wide().wrapping_sub(self.start))?;
+                    self.branch(shape, word, height)?;
                 }
                 if matches!(shape.class, Class::Jump | Class::End) {
-                    break;
+                    return Ok(at);
                 }
                 self.kinds[height % ROOM] = pushed;
                 height += usize::from(shape.pushes);
@@ -283,23 +310,18 @@ impl<'a> Checker<'a> {
             } else {
                 self.height = height;
                 if !self.uncommon(body, shape, word)? {
-                    break;
+                    return Ok(at);
                 }
                 height = self.height;
             }
             if self.targets[at] != 0 {
                 self.height = height;
                 if !self.arrive(at)? {
-                    break;
+                    return Ok(at);
                 }
                 height = self.height;
             }
         }
-        match patience.checked_sub(at - from) {
-            Some(left) => *patience = left,
-            None => return self.reject("the function is too tangled to check"),
-        }
-        Ok(())
     }
 
     /// An instruction whose class pops as many as something else says, or that has none; whether
@@ -308,10 +330,15 @@ impl<'a> Checker<'a> {
         match shape.class {
             Class::Many => self.pop_all(self.count(word), Kind::Any)?,
             Class::Args => {
-                let open = self.plan.calls[word.wide() as usize].open;
-                self.pop_all(open.count_ones() as usize, Kind::Data)?;
+                let open = self.open(word);
+                self.pop_all(open, Kind::Data)?;
             }
             _ => return self.listed(body, word),
+        }
+        if shape.operands.more == More::Jumps {
+            let height = self.height;
+            self.branch(shape, word, height)?;
+            self.height = height;
         }
         if shape.pushes != 0 {
             self.push(shape.pushed);
@@ -320,10 +347,28 @@ impl<'a> Checker<'a> {
         Ok(true)
     }
 
+    /// Carry what is known to where the instruction jumps, with what it pushes there on a stack of
+    /// this height.
+    #[inline(always)]
+    fn branch(&mut self, shape: &Shape, word: Word, height: usize) -> Checked<()> {
+        self.kinds[height % ROOM] = shape.branch[0];
+        self.kinds[height % ROOM + 1] = shape.branch[1];
+        self.note_height(height + usize::from(shape.branches))?;
+        self.jump(word.wide().wrapping_sub(self.start))
+    }
+
+    /// How many arguments of the call that an instruction names are on the stack.
+    fn open(&self, word: Word) -> usize {
+        let mut operands = word.info().operands.iter().zip(word.values());
+        let host = operands.find(|((_, role), _)| *role == Role::Host);
+        let call = host.and_then(|(_, call)| self.plan.calls.get(call as usize));
+        call.map_or(0, |call| call.open.count_ones() as usize)
+    }
+
     /// Say what is wrong with an instruction of a common class: the list knows.
     #[cold]
     #[inline(never)]
-    fn wrong(&mut self, body: Body<'a>, word: Word) -> Checked<()> {
+    fn wrong<T>(&mut self, body: Body<'a>, word: Word) -> Checked<T> {
         self.listed(body, word)?;
         self.reject("the stack or a local is not as it should be")
     }
@@ -377,10 +422,7 @@ impl<'a> Checker<'a> {
                 Slot::One(kind) => self.pop(kind)?,
                 Slot::Written => self.pop(Kind::Any)?,
                 Slot::Many => self.pop_all(self.count(word), Kind::Any)?,
-                Slot::Args => {
-                    let open = self.plan.calls[word.wide() as usize].open;
-                    self.pop_all(open.count_ones() as usize, Kind::Data)?;
-                }
+                Slot::Args => self.pop_all(self.open(word), Kind::Data)?,
                 Slot::Params | Slot::Results => {
                     for &kind in self.border(*slot, word).iter().rev() {
                         self.pop(kind)?;
@@ -403,6 +445,7 @@ impl<'a> Checker<'a> {
             Flow::Next => {}
             Flow::End => return Ok(false),
             Flow::Jump => {
+                self.push_slots(info.pushes, word, held)?;
                 self.jump(label)?;
                 return Ok(false);
             }
@@ -525,12 +568,9 @@ impl<'a> Checker<'a> {
             return self.reject("paths meet with stacks of different height");
         }
         // Joining adds nothing to what is known if nothing may be now that it does not allow.
-        let lanes = self.height.next_multiple_of(LANES);
-        let known = &self.pool[first as usize..first as usize + lanes];
-        let now = &self.kinds[..lanes];
         let mut more = [0; LANES];
-        let (known, now) = (known.as_chunks::<LANES>().0, now.as_chunks::<LANES>().0);
-        for (known, now) in known.iter().zip(now) {
+        let (now, first) = (self.rows(), first as usize);
+        for (known, now) in self.pool[first..first + now.len()].iter().zip(now) {
             for lane in 0..LANES {
                 more[lane] |= now[lane] & !known[lane];
             }
@@ -538,7 +578,13 @@ impl<'a> Checker<'a> {
         if more == [0; LANES] {
             return Ok(false);
         }
-        self.widen(first as usize)
+        self.widen(first)
+    }
+
+    /// The locals and the stack, and what is left of the last row.
+    #[inline(always)]
+    fn rows(&self) -> &[Row] {
+        &self.kinds.as_chunks().0[..self.height.div_ceil(LANES)]
     }
 
     /// Come to a target for the first time.
@@ -553,9 +599,15 @@ impl<'a> Checker<'a> {
             reached: true,
             pending: false,
         };
-        let lanes = self.height.next_multiple_of(LANES);
-        self.pool.extend_from_slice(&self.kinds[..lanes]);
-        self.pool[first + self.height..].fill(!0);
+        for row in 0..self.height.div_ceil(LANES) {
+            self.pool.push(self.kinds.as_chunks().0[row]);
+        }
+        if let Some(last) = self.pool.last_mut() {
+            let above = ABOVE[self.height % LANES];
+            for lane in 0..LANES {
+                last[lane] |= above[lane];
+            }
+        }
         Ok(true)
     }
 
@@ -564,7 +616,8 @@ impl<'a> Checker<'a> {
     fn widen(&mut self, first: usize) -> Checked<bool> {
         let mut changed = false;
         for place in 0..self.height {
-            let (known, now) = (self.pool[first + place], self.kinds[place]);
+            let row = &mut self.pool[first + place / LANES];
+            let (known, now) = (row[place % LANES], self.kinds[place]);
             if now & !known == 0 {
                 continue;
             }
@@ -574,7 +627,7 @@ impl<'a> Checker<'a> {
                 return self.reject("paths meet with different linear kinds");
             }
             changed |= joined != known;
-            self.pool[first + place] = joined;
+            row[place % LANES] = joined;
         }
         Ok(changed)
     }
@@ -582,7 +635,8 @@ impl<'a> Checker<'a> {
     fn load(&mut self, state: usize) {
         let State { first, height, .. } = self.states[state];
         self.height = height as usize;
-        let known = &self.pool[first as usize..first as usize + self.height];
-        self.kinds[..self.height].copy_from_slice(known);
+        let (first, rows) = (first as usize, self.height.div_ceil(LANES));
+        let known = &self.pool[first..first + rows];
+        self.kinds.as_chunks_mut().0[..rows].copy_from_slice(known);
     }
 }

@@ -65,6 +65,8 @@ pub(super) struct Operands {
     pub narrow: [u8; 2],
     pub wide: u8,
     pub more: More,
+    /// The bits of the first narrow one, which may be a short one instead.
+    pub first: u32,
 }
 
 /// What else there is to an operand than to be in its range.
@@ -77,8 +79,9 @@ pub(super) enum More {
     Particular,
 }
 
-/// What a line of the list asks for.
+/// What a line of the list asks for; of a size that makes it quick to find.
 #[derive(Clone, Copy)]
+#[repr(align(32))]
 pub(super) struct Shape {
     pub class: Class,
     pub pops: u8,
@@ -87,8 +90,8 @@ pub(super) struct Shape {
     /// What must not be among what is popped, the top of the stack first.
     pub unfit: [Bits; 3],
     pub pushed: Bits,
-    /// What is pushed before a branch, and whether anything is.
-    pub branch: Bits,
+    /// What is pushed before a branch, and how much of it.
+    pub branch: [Bits; 2],
     pub branches: u8,
     /// Which narrow operand is a count.
     pub count: u8,
@@ -132,13 +135,14 @@ const NOTHING: Shape = Shape {
     pushes: 0,
     unfit: [0; 3],
     pushed: UNSET,
-    branch: UNSET,
+    branch: [UNSET; 2],
     branches: 0,
     count: 0,
     operands: Operands {
         narrow: [ANYTHING; 2],
         wide: ANYTHING,
         more: More::Nothing,
+        first: 0xff,
     },
 };
 
@@ -160,14 +164,17 @@ fn shape(info: &Info) -> Shape {
     if matches!(info.flow, Flow::Jump | Flow::Branch(_)) {
         shape.operands.more = More::Jumps;
     }
-    for &(_, role) in info.operands {
+    for (&(_, role), room) in info.operands.iter().zip(info.rooms) {
         if matches!(role, Role::TaskFunc | Role::Builtin) {
             debug_assert!(shape.operands.more == More::Nothing, "{}", info.mnemonic);
             shape.operands.more = More::Particular;
         }
-        if role.width() == 4 {
+        if room.shift == 32 {
             shape.operands.wide = range_of(role);
             continue;
+        }
+        if places == 0 {
+            shape.operands.first = room.mask;
         }
         if role == Role::Count {
             shape.count = places;
@@ -193,13 +200,18 @@ fn class(info: &Info, shape: &mut Shape) -> Option<Class> {
     let class = match (locals.next(), locals.next(), info.flow, info.pops) {
         (_, Some(_), ..) => return None,
         (None, _, Flow::Next, [Slot::Many]) => Class::Many,
-        (None, _, Flow::Next, [Slot::Args]) => Class::Args,
+        (None, _, Flow::Branch(_), [Slot::Many]) => Class::Many,
+        (None, _, Flow::Next | Flow::Branch(_), [Slot::Args]) => Class::Args,
         (None, _, Flow::Next, _) => Class::Plain,
         (None, _, Flow::Branch(_), _) => Class::Branch,
         (None, _, Flow::Jump, _) => Class::Jump,
         (None, _, Flow::End, _) => Class::End,
         // The operand that names the local comes first.
-        (Some(class), _, Flow::Next, _) if shape.operands.narrow[0] == range_of(Role::ReadLocal) => class,
+        (Some(class), _, Flow::Next, _)
+            if shape.operands.narrow[0] == range_of(Role::ReadLocal) =>
+        {
+            class
+        }
         _ => return None,
     };
     if !matches!(class, Class::Many | Class::Args) {
@@ -212,8 +224,13 @@ fn class(info: &Info, shape: &mut Shape) -> Option<Class> {
             };
         }
     }
-    shape.pushes = info.pushes.len() as u8;
-    shape.pushed = match (info.pushes, class) {
+    let (branch, pushes) = match info.flow {
+        Flow::Branch(slots) => (slots, info.pushes),
+        Flow::Jump => (info.pushes, &[][..]),
+        Flow::Next | Flow::End => (&[][..], info.pushes),
+    };
+    shape.pushes = pushes.len() as u8;
+    shape.pushed = match (pushes, class) {
         ([], _) => UNSET,
         ([Slot::One(kind)], _) => bits(*kind),
         ([Slot::Held], Class::Read | Class::Take | Class::Write) => UNSET,
@@ -221,12 +238,15 @@ fn class(info: &Info, shape: &mut Shape) -> Option<Class> {
     };
     let written = class != Class::Write || info.pops.len() == 1;
     let held = !matches!(class, Class::Read | Class::Take) || shape.pushed == UNSET;
-    (shape.branch, shape.branches) = match info.flow {
-        Flow::Branch([Slot::One(kind)]) => (bits(*kind), 1),
-        Flow::Branch([]) | Flow::Next | Flow::Jump | Flow::End => (UNSET, 0),
-        Flow::Branch(_) => return None,
-    };
-    (written && held && info.pops.len() <= shape.unfit.len()).then_some(class)
+    shape.branches = branch.len() as u8;
+    for (kinds, slot) in shape.branch.iter_mut().zip(branch) {
+        *kinds = match slot {
+            Slot::One(kind) => bits(*kind),
+            _ => return None,
+        };
+    }
+    let few = info.pops.len() <= shape.unfit.len() && branch.len() <= shape.branch.len();
+    (written && held && few).then_some(class)
 }
 
 #[cfg(test)]
