@@ -76,7 +76,7 @@ fn disasm_shows_the_plan() {
         .no_err()
         .out_has("plan \"good\" dialect \"amplifier\"")
         .out_has("echo hi")
-        .out_has("step_begin \"a\"");
+        .out_has("step_start \"a\"");
 }
 
 #[test]

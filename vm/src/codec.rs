@@ -13,6 +13,8 @@
 //! Versions of the format:
 //!
 //! * 1: the first.
+//! * 2: the same sections; instructions that do what two did, some with a step or a call of three
+//!   bytes beside a label.
 
 use crate::isa::{Kind, Word};
 use crate::plan::{
@@ -22,7 +24,7 @@ use crate::plan::{
 use std::fmt;
 
 /// The version that [`encode`] writes and [`decode`] reads.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 const MAGIC: [u8; 4] = *b"RRB\0";
 const HEADER: usize = 12;
 const SECTION_HEADER: usize = 12;
@@ -373,9 +375,8 @@ impl<'a> Sections<'a> {
     }
 
     /// A section of records of one size. As many records as there are bytes for are made room
-    /// for, whatever the count says.
-    #[inline]
-    fn table<T, const N: usize>(
+    /// for.
+    fn table<const N: usize, T: Copy>(
         &mut self,
         section: Section,
         parse: impl Fn(&[u8; N]) -> Option<T>,
@@ -385,12 +386,23 @@ impl<'a> Sections<'a> {
         if records.len() != count || !rest.is_empty() {
             return Err(malformed(section, start - 4));
         }
-        let mut table = Vec::with_capacity(records.len());
-        for record in records {
-            match parse(record) {
-                Some(entry) => table.push(entry),
-                None => return Err(malformed(section, start + table.len() * N)),
-            }
+        let Some(first) = records.first() else {
+            return Ok(Vec::new());
+        };
+        let first = parse(first).ok_or(malformed(section, start))?;
+        // The first stands for those that are none: so as many are made as there are records, which
+        // is known before, and not one by one.
+        let mut broken = false;
+        let entries = records.iter().map(|record| {
+            parse(record).unwrap_or_else(|| {
+                broken = true;
+                first
+            })
+        });
+        let table = entries.collect();
+        if broken {
+            let at = records.iter().position(|record| parse(record).is_none());
+            return Err(malformed(section, start + at.unwrap_or(0) * N));
         }
         Ok(table)
     }

@@ -446,7 +446,8 @@ impl<'a> Body<'a> {
         {
             let slots = match info.flow {
                 Flow::Branch(slots) => slots,
-                Flow::Next | Flow::Jump | Flow::End => &[],
+                Flow::Jump => info.pushes,
+                Flow::Next | Flow::End => &[],
             };
             let with = pushed(self, slots, &operands);
             self.state.stack.extend(with);
@@ -562,7 +563,7 @@ impl<'a> Body<'a> {
         let dropper = find(|info| {
             info.pops == [Slot::One(Kind::Any)] && info.pushes.is_empty() && info.flow == Flow::Next
         });
-        let jump = find(|info| info.flow == Flow::Jump);
+        let jump = find(|info| info.flow == Flow::Jump && info.operands.len() == 1);
         let returner = find(|info| info.pops.contains(&Slot::OwnResults));
         let (Some(dropper), Some(jump), Some(returner)) = (dropper, jump, returner) else {
             return false;

@@ -14,7 +14,9 @@ mod named;
 mod word;
 
 pub use named::{BUILTINS, Builtin, BuiltinInfo, Status, Style};
-pub use word::Word;
+pub use word::{Short, Word};
+
+use word::{Operand, Room, rooms};
 
 /// What the verifier knows of a stack slot or a local.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -120,7 +122,7 @@ pub enum Slot {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
     Next,
-    /// To the label, always.
+    /// To the label, always, with the pushes.
     Jump,
     /// To the label, with these slots in place of the pushes; or on.
     Branch(&'static [Slot]),
@@ -154,8 +156,8 @@ pub enum Role {
 }
 
 impl Role {
-    /// Bytes of the operand in a plan file.
-    pub const fn width(self) -> usize {
+    /// Bytes of the operand in a plan file, if it has them to itself.
+    const fn width(self) -> usize {
         match self {
             Role::ReadLocal
             | Role::TakeLocal
@@ -182,6 +184,8 @@ pub struct Info {
     pub byte: u8,
     pub mnemonic: &'static str,
     pub operands: &'static [(&'static str, Role)],
+    /// Where in the word each operand is.
+    pub rooms: [Room; 3],
     pub pops: &'static [Slot],
     pub pushes: &'static [Slot],
     pub flow: Flow,
@@ -222,11 +226,23 @@ macro_rules! field {
     (Int) => {
         i32
     };
+    (ShortStep) => {
+        Short
+    };
+    (ShortHost) => {
+        Short
+    };
     ($other:ident) => {
         u32
     };
 }
 macro_rules! role {
+    (ShortStep) => {
+        Role::Step
+    };
+    (ShortHost) => {
+        Role::Host
+    };
     (MapLocal) => {
         Role::LocalOf(Kind::Map)
     };
@@ -287,6 +303,7 @@ macro_rules! instructions {
             byte: $byte,
             mnemonic: $mnemonic,
             operands: &[$((stringify!($field), role!($role))),*],
+            rooms: rooms(&[$(role!($role)),*]),
             pops: &[$(slot!($pop)),*],
             pushes: &[$(slot!($push)),*],
             flow: flow!($($flow)*),
@@ -295,17 +312,16 @@ macro_rules! instructions {
         }),*];
 
         impl From<Instr> for Word {
+            #[allow(unused, reason = "an instruction may have no operands")]
             fn from(instr: Instr) -> Word {
                 match instr {
                     $(Instr::$variant { $($field),* } => {
-                        #[allow(unused_mut, unused_assignments, unused_variables, reason = "an instruction may have no operands")]
-                        let (mut word, mut shift) = ($byte as u64, 8u32);
-                        $(word |= if role!($role).width() == 4 {
-                            ($field as u32 as u64) << 32
-                        } else {
-                            shift += 8;
-                            ($field as u32 as u64) << (shift - 8)
-                        };)*
+                        const ROOMS: [Room; 3] = rooms(&[$(role!($role)),*]);
+                        let (mut word, mut operand) = ($byte as u64, 0);
+                        $(
+                            word |= ROOMS[operand].put($field.to_bits());
+                            operand += 1;
+                        )*
                         Word(word)
                     })*
                 }
@@ -315,17 +331,16 @@ macro_rules! instructions {
         impl Word {
             /// What the word means.
             #[inline(always)]
+            #[allow(unused, reason = "an instruction may have no operands")]
             pub fn instr(self) -> Instr {
                 match self.byte() {
                     $($byte => {
-                        #[allow(unused_mut, unused_assignments, unused_variables, reason = "an instruction may have no operands")]
-                        let mut shift = 8u32;
-                        $(let $field = if role!($role).width() == 4 {
-                            (self.0 >> 32) as u32
-                        } else {
-                            shift += 8;
-                            (self.0 >> (shift - 8)) as u8 as u32
-                        } as field!($role);)*
+                        const ROOMS: [Room; 3] = rooms(&[$(role!($role)),*]);
+                        let mut operand = 0;
+                        $(
+                            let $field = <field!($role)>::from_bits(ROOMS[operand].get(self.0));
+                            operand += 1;
+                        )*
                         Instr::$variant { $($field),* }
                     })*
                     // No word has another byte.
@@ -360,14 +375,9 @@ macro_rules! instructions {
 }
 
 const fn used_bits(roles: &[Role]) -> u64 {
-    let (mut bits, mut shift, mut at) = (0xff, 8, 0);
+    let (mut bits, mut at) = (0xff, 0);
     while at < roles.len() {
-        if roles[at].width() == 4 {
-            bits |= 0xffff_ffff << 32;
-        } else {
-            bits |= 0xff << shift;
-            shift += 8;
-        }
+        bits |= rooms(roles)[at].put(u32::MAX);
         at += 1;
     }
     bits
@@ -412,7 +422,9 @@ instructions! {
 
     0x24 "item_or_fail" ItemOrFail() [Any Any] => [Any] (next) 2 "push an item of a list by its position from 0; a failure if there is none";
 
-    // Text.
+    // Text. What ends in `_or` goes to its label with what failed, as a `jump_failed` after it would.
+    0x26 "concat_or" ConcatOr(parts: Count, to: Label) [Many] => [Data] (branch Any) 3 "concat, then jump_failed";
+    0x27 "json_or_text_or" JsonOrTextOr(to: Label) [Any] => [Data] (branch Any) 5 "json_or_text, then jump_failed";
     0x28 "concat" Concat(parts: Count) [Many] => [Any] (next) 2 "render the parts to text and put them together";
     0x29 "json_text" JsonText() [Any] => [Any] (next) 2 "render to compact JSON";
     0x2a "parse_json" ParseJson() [Any] => [Any] (next) 4 "read the JSON in a text: all of it, the first fenced block, or the first balanced value";
@@ -498,6 +510,7 @@ instructions! {
 
     // The outside.
     0x90 "host" Host(call: Host) [Args] => [Any] (next) 16 "ask for a call of the plan's table and push the reply";
+    0x91 "host_or" HostOr(call: ShortHost, to: Label) [Args] => [Data] (branch Any) 17 "host, then jump_failed";
 
     // What the user sees.
     0x98 "step_begin" StepBegin(step: Step) [] => [Step] (next) 4 "say that a step starts";
@@ -508,6 +521,10 @@ instructions! {
     0x9d "step_end" StepEnd(status: Status) [Step Any] => [] (next) 4 "say that the open step ended, and how; a failure ends it as failed whatever the status says";
     0x9e "warn" Warn() [Data] => [] (next) 2 "say something that is not a failure";
     0x9f "step_begin_failed" StepBeginFailed(step: Step) [Any] => [Step Any] (next) 4 "say that a step starts that failed before it did; its failure stays on top";
+    0xa0 "step_start" StepStart(step: ShortStep, to: Label) [] => [Step] (branch Step Any) 5 "step_begin, then count_step";
+    0xa1 "step_pass" StepPass(step: ShortStep, to: Label) [] => [] (jump) 5 "step_skip, then jump";
+    0xa2 "step_start_failed" StepStartFailed(step: ShortStep, to: Label) [Any] => [Step Any] (jump) 5 "step_begin_failed, then jump";
+    0xa3 "store_output" StoreOutput(scope: MapLocal, name: Text) [Step Data] => [Step] (next) 4 "keep_var, then step_output";
 }
 
 #[cfg(test)]
@@ -548,8 +565,14 @@ mod tests {
             assert_eq!(word.values()[..values.len()], values);
             assert!(Word::build(info.byte, &[0; 4]).is_none());
             let wide = info.operands.iter().filter(|(_, role)| role.width() == 4);
-            let wide = wide.count();
-            assert!(wide <= 1 && info.operands.len() <= wide + 2);
+            let (wide, count) = (wide.count(), info.operands.len());
+            assert!(wide <= 1 && count <= wide + 2 || wide == 2 && count == 2);
+            let all = info.rooms[..count].iter();
+            let apart = all.fold(0xff, |used, room| {
+                assert_eq!(used & room.put(u32::MAX), 0, "{}", info.mnemonic);
+                used | room.put(u32::MAX)
+            });
+            assert_eq!(apart, USED[info.byte as usize]);
         }
         assert!(info_of(0).is_none());
     }

@@ -19,7 +19,7 @@ mod tables;
 mod tasks;
 
 use crate::fault::{Failure, FailureKind, Fault, FaultKind};
-use crate::isa::Status;
+use crate::isa::{Instr, Status};
 use crate::plan::{Limits, Plan};
 use crate::task::{Frame, Task, TaskSet, Waits};
 use crate::value::{Map, Value};
@@ -358,11 +358,20 @@ impl Machine {
             return;
         };
         let reply = match reply {
-            // Where a call failed is known here, not where it was performed.
-            Value::Failure(failure) => Value::Failure(Rc::new(Failure {
-                at: task.at().saturating_sub(1),
-                ..Failure::clone(&failure)
-            })),
+            // Where a call failed is known here, not where it was performed; so is where it goes.
+            Value::Failure(failure) => {
+                let at = task.at().saturating_sub(1);
+                let asked = self.plan.plan().code.get(at as usize);
+                if let Some(Instr::HostOr { to, .. }) = asked.map(|word| word.instr())
+                    && let Some(frame) = task.frames.last_mut()
+                {
+                    frame.at = to;
+                }
+                Value::Failure(Rc::new(Failure {
+                    at,
+                    ..Failure::clone(&failure)
+                }))
+            }
             data => data,
         };
         task.stack.push(reply);

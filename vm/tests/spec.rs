@@ -53,7 +53,8 @@ fn instructions() -> String {
         let operands: Vec<String> = info.operands.iter().map(operand).collect();
         let leaves = match info.flow {
             Flow::Next => slots(info.pushes),
-            Flow::Jump => "→ label".to_owned(),
+            Flow::Jump if info.pushes.is_empty() => "→ label".to_owned(),
+            Flow::Jump => format!("→ label: {}", slots(info.pushes)),
             Flow::End => "ends".to_owned(),
             Flow::Branch(branch) => {
                 format!("{}; → label: {}", slots(info.pushes), or_nothing(branch))

@@ -6,7 +6,7 @@
 use crate::ir::Literal;
 use crate::source::Span;
 use indexmap::IndexSet;
-use rrc_vm::isa::{Instr, Kind, Role, Word};
+use rrc_vm::isa::{Instr, Kind, Role, Short, Word};
 use rrc_vm::plan::{
     Const, ConstId, Function, HostCall, Need, NeedKind, Place, SpanRun, StepInfo, StepKind, TextId,
     Texts,
@@ -194,6 +194,47 @@ pub struct Writer {
 
 const UNBOUND: u32 = u32::MAX;
 
+/// What two instructions come to that follow each other.
+enum Joined {
+    No,
+    One(Instr),
+    Nothing,
+}
+
+fn joined(first: Instr, second: Instr) -> Joined {
+    Joined::One(match (first, second) {
+        // What is set and read at once stays where it is.
+        (Instr::Store { local: set }, Instr::Load { local }) if set == local => {
+            Instr::Keep { local }
+        }
+        (Instr::Store { local: set }, Instr::Take { local }) if set == local => {
+            return Joined::Nothing;
+        }
+        (Instr::Concat { parts }, Instr::JumpFailed { to }) => Instr::ConcatOr { parts, to },
+        (Instr::JsonOrText {}, Instr::JumpFailed { to }) => Instr::JsonOrTextOr { to },
+        (Instr::Host { call }, Instr::JumpFailed { to }) => {
+            let call = Short::new(call);
+            Instr::HostOr { call, to }
+        }
+        (Instr::StepBegin { step }, Instr::CountStep { to }) => {
+            let step = Short::new(step);
+            Instr::StepStart { step, to }
+        }
+        (Instr::StepBeginFailed { step }, Instr::Jump { to }) => {
+            let step = Short::new(step);
+            Instr::StepStartFailed { step, to }
+        }
+        (Instr::StepSkip { step }, Instr::Jump { to }) => {
+            let step = Short::new(step);
+            Instr::StepPass { step, to }
+        }
+        (Instr::KeepVar { scope, name }, Instr::StepOutput {}) => {
+            Instr::StoreOutput { scope, name }
+        }
+        _ => return Joined::No,
+    })
+}
+
 impl Writer {
     pub fn new(params: u8) -> Writer {
         Writer {
@@ -208,18 +249,31 @@ impl Writer {
     }
 
     pub fn push(&mut self, instr: Instr) {
-        // What is set and read at once stays where it is, unless a jump leads between the two.
-        if let (Some(Instr::Store { local: set }), Instr::Load { local }) =
-            (self.code.last(), &instr)
-            && set == local
-            && self.last_bound != self.code.len()
-        {
-            let kept = Instr::Keep { local: *local };
-            self.code.pop();
-            self.code.push(kept);
-            return;
+        // Two that follow each other may be one, unless a jump leads between them.
+        let last = match self.last_bound == self.code.len() {
+            true => None,
+            false => self.code.last().copied(),
+        };
+        match last.map_or(Joined::No, |last| joined(last, instr)) {
+            Joined::No => self.code.push(instr),
+            Joined::One(both) => {
+                self.code.pop();
+                self.code.push(both);
+            }
+            Joined::Nothing => {
+                self.code.pop();
+                self.move_spans();
+            }
         }
-        self.code.push(instr);
+    }
+
+    /// Code that spans were to start after is gone.
+    fn move_spans(&mut self) {
+        let end = self.code.len() as u32;
+        let first = self.spans.partition_point(|run| run.from < end);
+        let last = self.spans.drain(first..).next_back();
+        self.spans
+            .extend(last.map(|last| SpanRun { from: end, ..last }));
     }
 
     pub fn label(&mut self) -> Label {

@@ -9,7 +9,7 @@ use super::operations::{
     shown, small, wrong_type,
 };
 use super::tables::{name_of, shape};
-use super::tasks::{Joined, record_at, set_at};
+use super::tasks::{Joined, record_at, set_at, skipped};
 use super::{Exit, Machine, Note, Poll, Waiter};
 use crate::fault::{Failure, FailureKind, FaultKind};
 use crate::isa::{Instr, Status};
@@ -158,13 +158,14 @@ impl Machine {
         }
         // The top of so many values if one of them failed; else where they start.
         macro_rules! many {
-            ($count:expr) => {{
+            ($count:expr $(, $to:ident)?) => {{
                 let start = task.stack.len().saturating_sub($count as usize);
                 debug_assert!(start >= base);
                 match task.stack[start..].iter().position(Value::failed) {
                     Some(failed) => {
                         task.stack.swap(start, start + failed);
                         task.stack.truncate(start + 1);
+                        $(at = $to;)?
                         continue;
                     }
                     None => start,
@@ -174,8 +175,9 @@ impl Machine {
         // Leave with this; what comes next is the next instruction.
         macro_rules! leave {
             ($exit:expr) => {{
+                let exit = $exit;
                 frame.at = at;
-                return Ok($exit);
+                return Ok(exit);
             }};
         }
 
@@ -229,15 +231,21 @@ impl Machine {
                     let found = self.find(plan, &local!(scope), name)?.is_some();
                     push!(Value::Bool(found));
                 }
-                instr @ (Instr::SetVar { scope, name } | Instr::KeepVar { scope, name }) => {
+                instr @ (Instr::SetVar { scope, name }
+                | Instr::KeepVar { scope, name }
+                | Instr::StoreOutput { scope, name }) => {
                     let value = pop!();
-                    if let Instr::KeepVar { .. } = instr {
+                    if !matches!(instr, Instr::SetVar { .. }) {
                         push!(value.clone());
                     }
                     self.nest(&value)?;
                     let name = self.text(plan, name)?;
                     if let Value::Map(fields) = &mut local!(scope) {
                         self.set_field(fields, name, value)?;
+                    }
+                    if let Instr::StoreOutput { .. } = instr {
+                        let value = pop!();
+                        leave!(self.stored(task, value)?);
                     }
                 }
                 Instr::UnsetVar { scope, name } => {
@@ -280,9 +288,11 @@ impl Machine {
 
                 Instr::Concat { parts } => {
                     let start = many!(parts);
-                    let text = self.concat(&task.stack[start..])?;
-                    task.stack.truncate(start);
-                    push!(Value::Text(text));
+                    self.concat(&mut task.stack, start)?;
+                }
+                Instr::ConcatOr { parts, to } => {
+                    let start = many!(parts, to);
+                    self.concat(&mut task.stack, start)?;
                 }
                 Instr::JsonText {} => unary!(|a| {
                     let bytes = self.read(&a)?;
@@ -296,10 +306,16 @@ impl Machine {
                     },
                     Err(other) => other,
                 }),
-                Instr::JsonOrText {} => unary!(|a| match self.read_text(a)? {
-                    Ok(text) => self.made(text::json_or_text(&text))?,
-                    Err(other) => other,
-                }),
+                Instr::JsonOrText {} => unary!(|a| self.json_or_text(a)?),
+                Instr::JsonOrTextOr { to } => {
+                    let value = pop!();
+                    push!(if value.failed() {
+                        at = to;
+                        value
+                    } else {
+                        self.json_or_text(value)?
+                    });
+                }
                 Instr::NeedInteger {} => unary!(|a| {
                     self.read(&a)?;
                     match shell::integer_text(&a) {
@@ -567,13 +583,8 @@ impl Machine {
                     push!(Value::map(failure_map(&value)));
                 }
                 Instr::CountStep { to } => {
-                    self.steps = self.steps.saturating_add(1);
-                    if self.steps > self.limits.steps {
-                        push!(fail!(
-                            StepLimit,
-                            "more than {} steps ran",
-                            self.limits.steps
-                        ));
+                    if let Some(failure) = self.count_step(frame.at) {
+                        push!(failure);
                         at = to;
                     }
                 }
@@ -633,22 +644,31 @@ impl Machine {
                     }
                 }
 
-                Instr::Host { call } => {
-                    let call = self.ask(plan, id, task, call)?;
-                    leave!(Exit::Call(call));
+                Instr::Host { call } => leave!(Exit::Call(self.ask(plan, id, task, call)?)),
+                // Where it goes is known when the reply comes.
+                Instr::HostOr { call, .. } => {
+                    leave!(Exit::Call(self.ask(plan, id, task, call.get())?));
                 }
 
                 Instr::StepBegin { step } => leave!(self.begin(task, step, None)),
-                Instr::StepBeginFailed { step } => {
-                    let failure = pop!();
-                    let begun = self.begin(task, step, None);
-                    push!(failure);
+                Instr::StepBeginFailed { step } => leave!(self.begin_failed(task, step)),
+                Instr::StepSkip { step } => leave!(skipped(task, step)),
+                Instr::StepStart { step, to } => {
+                    let begun = self.begin(task, step.get(), None);
+                    if let Some(failure) = self.count_step(frame.at) {
+                        push!(failure);
+                        at = to;
+                    }
                     leave!(begun);
                 }
-                Instr::StepSkip { step } => leave!(Exit::Note(Note::Skip {
-                    step,
-                    parent: task.innermost(),
-                })),
+                Instr::StepStartFailed { step, to } => {
+                    at = to;
+                    leave!(self.begin_failed(task, step.get()));
+                }
+                Instr::StepPass { step, to } => {
+                    at = to;
+                    leave!(skipped(task, step.get()));
+                }
                 Instr::Iteration { step } => {
                     let number = small(&pop!());
                     leave!(self.begin(task, step, Some(number)));
@@ -660,9 +680,7 @@ impl Machine {
                 }
                 Instr::StepOutput {} => {
                     let value = pop!();
-                    self.read(&value)?;
-                    let record = record_at(task, 0);
-                    leave!(Exit::Note(Note::Output { record, value }));
+                    leave!(self.stored(task, value)?);
                 }
                 Instr::StepEnd { status } => {
                     let value = pop!();

@@ -21,7 +21,15 @@ impl Machine {
         Ok(text::render(value))
     }
 
-    pub(super) fn concat(&mut self, parts: &[Value]) -> Result<Rc<str>, FaultKind> {
+    /// Put the values of a stack from here on together.
+    pub(super) fn concat(&mut self, stack: &mut Vec<Value>, from: usize) -> Result<(), FaultKind> {
+        let text = self.joined(&stack[from..])?;
+        stack.truncate(from);
+        stack.push(Value::Text(text));
+        Ok(())
+    }
+
+    fn joined(&mut self, parts: &[Value]) -> Result<Rc<str>, FaultKind> {
         if let [one] = parts {
             return self.render(one);
         }
@@ -38,6 +46,13 @@ impl Machine {
             }
         }
         Ok(all.into())
+    }
+
+    pub(super) fn json_or_text(&mut self, value: Value) -> Result<Value, FaultKind> {
+        match self.read_text(value)? {
+            Ok(text) => self.made(text::json_or_text(&text)),
+            Err(other) => Ok(other),
+        }
     }
 
     /// Text that is to be read as JSON, charged for; what is no text is given back.

@@ -1,8 +1,9 @@
 //! Steps, calls and tasks: what a task begins, asks for and waits for.
 
+use super::operations::fail;
 use super::tables::shape;
 use super::{Call, Exit, Machine, Note, Waiter};
-use crate::fault::FaultKind;
+use crate::fault::{FailureKind, FaultKind};
 use crate::plan::Plan;
 use crate::task::{MAX_TASKS, Member, Open, RecordId, Task, TaskSet, Waits};
 use crate::value::Value;
@@ -28,6 +29,34 @@ impl Machine {
             step,
             iteration,
         })
+    }
+
+    /// The same for a step that failed before: its failure is on top, and stays there.
+    pub(super) fn begin_failed(&mut self, task: &mut Task, step: u32) -> Exit {
+        let failure = task.stack.pop();
+        let begun = self.begin(task, step, None);
+        task.stack.extend(failure);
+        begun
+    }
+
+    /// Count a step that runs; the failure of one too many.
+    pub(super) fn count_step(&mut self, at: u32) -> Option<Value> {
+        self.steps = self.steps.saturating_add(1);
+        let most = self.limits.steps;
+        (self.steps > most).then(|| {
+            fail(
+                FailureKind::StepLimit,
+                format!("more than {most} steps ran"),
+                at,
+            )
+        })
+    }
+
+    /// Say what the open step on top has stored.
+    pub(super) fn stored(&mut self, task: &Task, value: Value) -> Result<Exit, FaultKind> {
+        self.read(&value)?;
+        let record = record_at(task, 0);
+        Ok(Exit::Note(Note::Output { record, value }))
     }
 
     /// Start a task; the set it belongs to stands below its parameters, which are taken.
@@ -145,6 +174,11 @@ pub(super) fn set_at(task: &Task, below: usize) -> u32 {
             u32::MAX
         }
     }
+}
+
+pub(super) fn skipped(task: &Task, step: u32) -> Exit {
+    let parent = task.innermost();
+    Exit::Note(Note::Skip { step, parent })
 }
 
 pub(super) fn record_at(task: &Task, below: usize) -> RecordId {

@@ -8,7 +8,10 @@
 //! instruction that ends the program may leave anything, as the machine ends every step and task
 //! then.
 
-use super::shape::{ANYTHING, Bits, Class, Shape, UNSET, bits, fitting, kind, range_of, shapes};
+use super::shape::{
+    ANYTHING, BELOW, Bits, Class, LINEAR, MISSING, More, Shape, UNSET, bits, kind, range_of,
+    shapes, unfit,
+};
 use super::{MAX_HEIGHT, Rejected};
 use crate::isa::{BUILTINS, Flow, Kind, Role, Slot, Status, Word};
 use crate::plan::{Function, Plan};
@@ -26,7 +29,7 @@ pub(super) fn check(plan: &Plan) -> Result<Vec<u16>, Rejected> {
         states: Vec::new(),
         pool: Vec::new(),
         pending: Vec::new(),
-        kinds: Box::new([UNSET; ROOM]),
+        kinds: [UNSET; ROOM + LANES],
         floor: 0,
         height: 0,
         highest: 0,
@@ -44,9 +47,10 @@ pub(super) fn check(plan: &Plan) -> Result<Vec<u16>, Rejected> {
 
 /// How many kinds are kept at the jump targets of a function, so that a hostile plan does not take
 /// a thousand times its own size to check.
-const MOST_KNOWN: usize = 1 << 25;
+const MOST_KNOWN: usize = (1 << 25) / LANES;
 
-/// What is known at a jump target: a run of the pool with the locals, then the stack.
+/// What is known at a jump target: rows of the pool with the locals, then the stack, then what
+/// stands above it and may be anything.
 #[derive(Clone, Copy)]
 struct State {
     first: u32,
@@ -62,9 +66,32 @@ const UNREACHED: State = State {
     pending: false,
 };
 
+/// How many kinds are compared at once.
+const LANES: usize = 8;
+
+type Row = [Bits; LANES];
+
+/// What may be anything, in a row that so many kinds of the stack reach into.
+const ABOVE: [Row; LANES] = {
+    let (mut above, mut used) = ([[0; LANES]; LANES], 1);
+    while used < LANES {
+        let mut lane = used;
+        while lane < LANES {
+            above[used][lane] = !0;
+            lane += 1;
+        }
+        used += 1;
+    }
+    above
+};
+
 /// More than all locals, the highest stack and what one instruction adds to it: a stack that is
 /// too high is noticed after each.
 const ROOM: usize = 2048;
+
+/// What stands between the locals and the stack: as much as an instruction of a common class pops,
+/// so that one that pops too much is an instruction that pops what does not fit.
+const BOTTOM: [Bits; 3] = [BELOW; 3];
 
 struct Checker<'a> {
     plan: &'a Plan,
@@ -74,14 +101,14 @@ struct Checker<'a> {
     /// For each instruction of the function that jumps lead to, the number of its state, from 1.
     targets: Vec<u32>,
     states: Vec<State>,
-    pool: Vec<Bits>,
+    pool: Vec<Row>,
     /// Jump targets whose state changed since they were last gone over from.
     pending: Vec<u32>,
-    /// The locals of the function, then its stack.
-    kinds: Box<[Bits; ROOM]>,
-    /// How many locals there are.
+    /// The locals of the function, what is below the stack, then the stack.
+    kinds: [Bits; ROOM + LANES],
+    /// Where the stack starts.
     floor: usize,
-    /// How many locals and kinds on the stack.
+    /// Where it ends.
     height: usize,
     highest: usize,
     function: u32,
@@ -116,11 +143,13 @@ impl<'a> Checker<'a> {
         self.pool.clear();
         self.pending.clear();
         self.start = function.start;
-        self.floor = function.locals.into();
+        let locals = usize::from(function.locals);
+        self.floor = locals + BOTTOM.len();
         self.height = self.floor;
         self.highest = self.floor;
         self.operands(body)?;
-        self.kinds[..self.floor].fill(UNSET);
+        self.kinds[..locals].fill(UNSET);
+        self.kinds[locals..self.floor].copy_from_slice(&BOTTOM);
         for (local, &kind) in self.kinds.iter_mut().zip(&function.params) {
             *local = bits(kind);
         }
@@ -128,17 +157,29 @@ impl<'a> Checker<'a> {
         // Honest code needs a few; the bound keeps a hostile plan from taking quadratic time.
         let mut patience = body.code.len() * 64 + 4096;
         self.at = 0;
-        if self.targets[0] == 0 || self.arrive(0)? {
-            self.path(body, 0, &mut patience)?;
+        let mut next = (self.targets[0] == 0 || self.arrive(0)?).then_some(0);
+        while let Some(from) = next {
+            let to = self.path(body, from)?;
+            match patience.checked_sub(to - from) {
+                Some(left) => patience = left,
+                None => return self.reject("the function is too tangled to check"),
+            }
+            next = self.next();
         }
+        Ok((self.highest - self.floor) as u16)
+    }
+
+    /// A jump target to go over the code from, with what is known there.
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
         while let Some(target) = self.pending.pop() {
             let state = (self.targets[target as usize] as usize).wrapping_sub(1);
             if std::mem::take(&mut self.states[state].pending) {
                 self.load(state);
-                self.path(body, target as usize, &mut patience)?;
+                return Some(target as usize);
             }
         }
-        Ok((self.highest - self.floor) as u16)
+        None
     }
 
     /// What the operands point at exists; and where jumps lead.
@@ -150,7 +191,7 @@ impl<'a> Checker<'a> {
             plan.functions.len(),
             plan.calls.len(),
             plan.steps.len(),
-            self.floor,
+            body.function.locals.into(),
             body.code.len(),
             Status::ALL.len(),
         ];
@@ -164,27 +205,26 @@ impl<'a> Checker<'a> {
         self.targets.resize(body.code.len() + 1, 0);
         let (ranges, mut targets) = (self.ranges, 0);
         for (at, &word) in body.code.iter().enumerate() {
-            let shape = &self.shapes[word.byte() as usize];
-            if !shape.operands {
-                continue;
-            }
+            let operands = self.shapes[word.byte() as usize].operands;
             let inside = |value: u32, range: u8| {
                 let (start, size) = ranges[range as usize & 15];
                 value.wrapping_sub(start) < size
             };
-            let fine = inside(word.narrow(0).into(), shape.narrow[0])
-                & inside(word.narrow(1).into(), shape.narrow[1])
-                & inside(word.wide(), shape.wide);
-            if !fine | shape.particular {
+            let fine = inside(word.short() & operands.first, operands.narrow[0])
+                & inside(word.narrow(1).into(), operands.narrow[1])
+                & inside(word.wide(), operands.wide);
+            if fine & (operands.more == More::Nothing) {
+                continue;
+            }
+            if !fine | (operands.more == More::Particular) {
                 self.at = at as u32;
                 self.operand(word)?;
+                continue;
             }
-            if shape.jumps {
-                let target = &mut self.targets[(word.wide() - start) as usize];
-                if *target == 0 {
-                    targets += 1;
-                    *target = targets;
-                }
+            let target = &mut self.targets[word.wide().wrapping_sub(start) as usize];
+            if *target == 0 {
+                targets += 1;
+                *target = targets;
             }
         }
         self.states.clear();
@@ -218,70 +258,119 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// Go over the code from an instruction on, with what is known now.
-    fn path(&mut self, body: Body<'a>, from: usize, patience: &mut usize) -> Checked<()> {
-        let mut at = from;
+    /// Go over the code from an instruction on, with what is known now; up to where.
+    #[inline(always)]
+    fn path(&mut self, body: Body<'a>, from: usize) -> Checked<usize> {
+        let (shapes, mut at, mut height) = (self.shapes, from, self.height);
         loop {
             let Some(&word) = body.code.get(at) else {
                 return self.reject("the function does not end");
             };
+            let shape = &shapes[word.byte() as usize];
             self.at = at as u32;
-            let shape = &self.shapes[word.byte() as usize];
-            let goes_on = match shape.class {
-                Class::Plain => self.effect(shape, word, shape.pushed)?,
-                Class::Read => {
-                    let held = self.kinds[word.narrow(0) as usize];
-                    self.held(shape, word, held)?
-                }
-                Class::Take => {
-                    let held = std::mem::replace(&mut self.kinds[word.narrow(0) as usize], UNSET);
-                    self.held(shape, word, held)?
-                }
-                Class::Write => {
-                    let top = self.top(0);
-                    self.effect(shape, word, top)?;
-                    self.kinds[word.narrow(0) as usize] = top;
-                    true
-                }
-                Class::Of(kind) if self.kinds[word.narrow(0) as usize] == kind => {
-                    self.effect(shape, word, shape.pushed)?
-                }
-                Class::Branch => {
-                    self.pops(shape, word)?;
-                    self.branch(shape, word.wide() - self.start)?;
-                    self.pushes(shape, shape.pushed)?
-                }
-                Class::Jump => {
-                    self.pops(shape, word)?;
-                    self.branch(shape, word.wide() - self.start)?;
-                    false
-                }
-                Class::End => {
-                    self.pops(shape, word)?;
-                    false
-                }
-                Class::Many => {
-                    let count = self.count(word);
-                    self.pop_all(count, Kind::Any)?;
-                    self.pushes(shape, shape.pushed)?
-                }
-                Class::Args => {
-                    let open = self.plan.calls[word.wide() as usize].open;
-                    self.pop_all(open.count_ones() as usize, Kind::Data)?;
-                    self.pushes(shape, shape.pushed)?
-                }
-                Class::Of(_) | Class::Other => self.listed(body, word)?,
-            };
             at += 1;
-            if !goes_on || (self.targets[at] != 0 && !self.arrive(at)?) {
-                break;
+            if shape.class.is_common() {
+                let local = word.narrow(0) as usize;
+                let third = height.wrapping_sub(BOTTOM.len()) % ROOM;
+                let top = self.kinds[third + 2];
+                let mut wrong = top & shape.unfit[0]
+                    | self.kinds[third + 1] & shape.unfit[1]
+                    | self.kinds[third] & shape.unfit[2];
+                let mut pushed = shape.pushed;
+                match shape.class {
+                    Class::Read => {
+                        pushed = self.kinds[local];
+                        wrong |= pushed & MISSING;
+                    }
+                    Class::Take => {
+                        pushed = std::mem::replace(&mut self.kinds[local], UNSET);
+                        wrong |= pushed & MISSING;
+                    }
+                    Class::Write => {
+                        pushed = top;
+                        self.kinds[local] = top;
+                    }
+                    Class::Of(kind) => wrong |= self.kinds[local] ^ kind,
+                    _ => {}
+                }
+                if wrong != 0 {
+                    self.height = height;
+                    return self.wrong(body, word);
+                }
+                height -= usize::from(shape.pops);
+                if matches!(shape.class, Class::Branch | Class::Jump) {
+                    self.branch(shape, word, height)?;
+                }
+                if matches!(shape.class, Class::Jump | Class::End) {
+                    return Ok(at);
+                }
+                self.kinds[height % ROOM] = pushed;
+                height += usize::from(shape.pushes);
+                self.note_height(height)?;
+            } else {
+                self.height = height;
+                if !self.uncommon(body, shape, word)? {
+                    return Ok(at);
+                }
+                height = self.height;
+            }
+            if self.targets[at] != 0 {
+                self.height = height;
+                if !self.arrive(at)? {
+                    return Ok(at);
+                }
+                height = self.height;
             }
         }
-        match patience.checked_sub(at - from) {
-            Some(left) => *patience = left,
-            None => return self.reject("the function is too tangled to check"),
+    }
+
+    /// An instruction whose class pops as many as something else says, or that has none; whether
+    /// control goes on to the next.
+    fn uncommon(&mut self, body: Body<'a>, shape: &Shape, word: Word) -> Checked<bool> {
+        match shape.class {
+            Class::Many => self.pop_all(self.count(word), Kind::Any)?,
+            Class::Args => {
+                let open = self.open(word);
+                self.pop_all(open, Kind::Data)?;
+            }
+            _ => return self.listed(body, word),
         }
-        Ok(())
+        if shape.operands.more == More::Jumps {
+            let height = self.height;
+            self.branch(shape, word, height)?;
+            self.height = height;
+        }
+        if shape.pushes != 0 {
+            self.push(shape.pushed);
+        }
+        self.note_height(self.height)?;
+        Ok(true)
+    }
+
+    /// Carry what is known to where the instruction jumps, with what it pushes there on a stack of
+    /// this height.
+    #[inline(always)]
+    fn branch(&mut self, shape: &Shape, word: Word, height: usize) -> Checked<()> {
+        self.kinds[height % ROOM] = shape.branch[0];
+        self.kinds[height % ROOM + 1] = shape.branch[1];
+        self.note_height(height + usize::from(shape.branches))?;
+        self.jump(word.wide().wrapping_sub(self.start))
+    }
+
+    /// How many arguments of the call that an instruction names are on the stack.
+    fn open(&self, word: Word) -> usize {
+        let mut operands = word.info().operands.iter().zip(word.values());
+        let host = operands.find(|((_, role), _)| *role == Role::Host);
+        let call = host.and_then(|(_, call)| self.plan.calls.get(call as usize));
+        call.map_or(0, |call| call.open.count_ones() as usize)
+    }
+
+    /// Say what is wrong with an instruction of a common class: the list knows.
+    #[cold]
+    #[inline(never)]
+    fn wrong<T>(&mut self, body: Body<'a>, word: Word) -> Checked<T> {
+        self.listed(body, word)?;
+        self.reject("the stack or a local is not as it should be")
     }
 
     /// Come to an instruction that jumps lead to; whether there is something new to go on with.
@@ -306,65 +395,6 @@ impl<'a> Checker<'a> {
         self.kinds[self.height.wrapping_sub(1 + below) % ROOM]
     }
 
-    #[inline(always)]
-    fn pops(&mut self, shape: &Shape, word: Word) -> Checked<()> {
-        let count = shape.pop_count as usize;
-        if self.height < self.floor + count {
-            return self.reject("the stack is empty");
-        }
-        let fits = |below: usize| shape.fit[below] & self.top(below) != 0;
-        let fine = count == 0 || (fits(0) && (count == 1 || (fits(1) && (count == 2 || fits(2)))));
-        if !fine {
-            return self.unfit(word);
-        }
-        self.height -= count;
-        Ok(())
-    }
-
-    /// Push what the shape says, which is one kind at most.
-    #[inline(always)]
-    fn pushes(&mut self, shape: &Shape, kind: Bits) -> Checked<bool> {
-        if shape.pushes {
-            self.push(kind);
-            self.note_height()?;
-        }
-        Ok(true)
-    }
-
-    #[inline(always)]
-    fn effect(&mut self, shape: &Shape, word: Word, pushed: Bits) -> Checked<bool> {
-        self.pops(shape, word)?;
-        self.pushes(shape, pushed)
-    }
-
-    /// The same with the kind of a local, which must have one.
-    #[inline(always)]
-    fn held(&mut self, shape: &Shape, word: Word, held: Bits) -> Checked<bool> {
-        if held == UNSET {
-            return self.unset();
-        }
-        self.effect(shape, word, held)
-    }
-
-    /// Carry what is known to where the instruction jumps.
-    #[inline(always)]
-    fn branch(&mut self, shape: &Shape, label: u32) -> Checked<()> {
-        let height = self.height;
-        if shape.branch != UNSET {
-            self.push(shape.branch);
-            self.note_height()?;
-        }
-        self.jump(label)?;
-        self.height = height;
-        Ok(())
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn unset<T>(&self) -> Checked<T> {
-        self.reject("a local is read before it is set")
-    }
-
     /// An instruction as the list has it, whatever that is; whether control goes on to the next.
     fn listed(&mut self, body: Body<'a>, word: Word) -> Checked<bool> {
         let info = word.info();
@@ -384,7 +414,7 @@ impl<'a> Checker<'a> {
                 _ => continue,
             }
             if held == UNSET && !matches!(role, Role::LocalOf(_)) {
-                return self.unset();
+                return self.reject("a local is read before it is set");
             }
         }
         for slot in info.pops.iter().rev() {
@@ -392,10 +422,7 @@ impl<'a> Checker<'a> {
                 Slot::One(kind) => self.pop(kind)?,
                 Slot::Written => self.pop(Kind::Any)?,
                 Slot::Many => self.pop_all(self.count(word), Kind::Any)?,
-                Slot::Args => {
-                    let open = self.plan.calls[word.wide() as usize].open;
-                    self.pop_all(open.count_ones() as usize, Kind::Data)?;
-                }
+                Slot::Args => self.pop_all(self.open(word), Kind::Data)?,
                 Slot::Params | Slot::Results => {
                     for &kind in self.border(*slot, word).iter().rev() {
                         self.pop(kind)?;
@@ -406,10 +433,7 @@ impl<'a> Checker<'a> {
                         self.pop(kind)?;
                     }
                     let left = &self.kinds[self.floor..self.height];
-                    if left
-                        .iter()
-                        .any(|&left| kind(left).is_some_and(Kind::is_linear))
-                    {
+                    if left.iter().any(|left| left & LINEAR != 0) {
                         return self.reject("a step or a set of tasks is open at a return");
                     }
                 }
@@ -421,6 +445,7 @@ impl<'a> Checker<'a> {
             Flow::Next => {}
             Flow::End => return Ok(false),
             Flow::Jump => {
+                self.push_slots(info.pushes, word, held)?;
                 self.jump(label)?;
                 return Ok(false);
             }
@@ -449,7 +474,7 @@ impl<'a> Checker<'a> {
                 }
             }
         }
-        self.note_height()
+        self.note_height(self.height)
     }
 
     /// The parameters or the results of the function that an instruction names.
@@ -485,31 +510,14 @@ impl<'a> Checker<'a> {
         if self.height < self.floor + count {
             return self.reject("the stack is empty");
         }
-        let fit = fitting(wanted);
         for _ in 0..count {
             let top = self.top(0);
-            if top & fit == 0 {
+            if top & unfit(wanted) != 0 {
                 return self.unlike(top, wanted);
             }
             self.height -= 1;
         }
         Ok(())
-    }
-
-    /// Say which of the kinds that an instruction pops does not fit.
-    #[cold]
-    #[inline(never)]
-    fn unfit<T>(&self, word: Word) -> Checked<T> {
-        for (below, slot) in word.info().pops.iter().rev().enumerate() {
-            let wanted = match slot {
-                Slot::One(kind) => *kind,
-                _ => Kind::Any,
-            };
-            if self.top(below) & fitting(wanted) == 0 {
-                return self.unlike(self.top(below), wanted);
-            }
-        }
-        self.reject("the stack is not as it should be")
     }
 
     #[cold]
@@ -521,11 +529,13 @@ impl<'a> Checker<'a> {
         ))
     }
 
-    #[inline]
-    fn note_height(&mut self) -> Checked<()> {
-        if self.height > self.highest {
-            self.highest = self.height;
-            if self.highest > self.floor + MAX_HEIGHT {
+    /// The stack is so high now.
+    #[inline(always)]
+    fn note_height(&mut self, height: usize) -> Checked<()> {
+        self.height = height;
+        if height > self.highest {
+            self.highest = height;
+            if height > self.floor + MAX_HEIGHT {
                 return self.reject("the stack grows too high");
             }
         }
@@ -543,6 +553,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Join what is known now into what is known at a target; whether that changed it.
+    #[inline]
     fn meet(&mut self, state: usize) -> Checked<bool> {
         let State {
             first,
@@ -550,36 +561,73 @@ impl<'a> Checker<'a> {
             reached,
             ..
         } = self.states[state];
-        let now = &self.kinds[..self.height];
         if !reached {
-            if self.pool.len() > MOST_KNOWN {
-                return self.reject("the function is too tangled to check");
-            }
-            self.states[state] = State {
-                first: self.pool.len() as u32,
-                height: self.height as u32,
-                reached: true,
-                pending: false,
-            };
-            self.pool.extend_from_slice(now);
-            return Ok(true);
+            return self.reach(state);
         }
         if height as usize != self.height {
             return self.reject("paths meet with stacks of different height");
         }
-        let known = &mut self.pool[first as usize..first as usize + now.len()];
-        if known == now {
+        // Joining adds nothing to what is known if nothing may be now that it does not allow.
+        let mut more = [0; LANES];
+        let (now, first) = (self.rows(), first as usize);
+        for (known, now) in self.pool[first..first + now.len()].iter().zip(now) {
+            for lane in 0..LANES {
+                more[lane] |= now[lane] & !known[lane];
+            }
+        }
+        if more == [0; LANES] {
             return Ok(false);
         }
+        self.widen(first)
+    }
+
+    /// The locals and the stack, and what is left of the last row.
+    #[inline(always)]
+    fn rows(&self) -> &[Row] {
+        &self.kinds.as_chunks().0[..self.height.div_ceil(LANES)]
+    }
+
+    /// Come to a target for the first time.
+    fn reach(&mut self, state: usize) -> Checked<bool> {
+        let first = self.pool.len();
+        if first > MOST_KNOWN {
+            return self.reject("the function is too tangled to check");
+        }
+        self.states[state] = State {
+            first: first as u32,
+            height: self.height as u32,
+            reached: true,
+            pending: false,
+        };
+        for row in 0..self.height.div_ceil(LANES) {
+            self.pool.push(self.kinds.as_chunks().0[row]);
+        }
+        if let Some(last) = self.pool.last_mut() {
+            let above = ABOVE[self.height % LANES];
+            for lane in 0..LANES {
+                last[lane] |= above[lane];
+            }
+        }
+        Ok(true)
+    }
+
+    /// Join kind by kind; whether that changed what was known.
+    #[inline(never)]
+    fn widen(&mut self, first: usize) -> Checked<bool> {
         let mut changed = false;
-        for (place, (known, &now)) in known.iter_mut().zip(now).enumerate() {
-            let both = kind(*known).zip(kind(now));
+        for place in 0..self.height {
+            let row = &mut self.pool[first + place / LANES];
+            let (known, now) = (row[place % LANES], self.kinds[place]);
+            if now & !known == 0 {
+                continue;
+            }
+            let both = kind(known).zip(kind(now));
             let joined = both.and_then(|(a, b)| a.join(b)).map_or(UNSET, bits);
             if joined == UNSET && place >= self.floor {
                 return self.reject("paths meet with different linear kinds");
             }
-            changed |= joined != *known;
-            *known = joined;
+            changed |= joined != known;
+            row[place % LANES] = joined;
         }
         Ok(changed)
     }
@@ -587,7 +635,8 @@ impl<'a> Checker<'a> {
     fn load(&mut self, state: usize) {
         let State { first, height, .. } = self.states[state];
         self.height = height as usize;
-        let known = &self.pool[first as usize..first as usize + self.height];
-        self.kinds[..self.height].copy_from_slice(known);
+        let (first, rows) = (first as usize, self.height.div_ceil(LANES));
+        let known = &self.pool[first..first + rows];
+        self.kinds.as_chunks_mut().0[..rows].copy_from_slice(known);
     }
 }

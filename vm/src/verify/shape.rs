@@ -1,34 +1,45 @@
 //! What each line of the instruction list asks for, ready to be compared.
 //!
-//! Kinds are bits here, so that one `and` tells whether a kind is among those that fit.
+//! A kind is a set here: of all that a value of it may be. So a kind fits another if it has nothing
+//! that the other has not, and one `and` finds out.
 
 use crate::isa::{Flow, INSTRUCTIONS, Info, Kind, Role, Slot};
 use std::sync::LazyLock;
 
-/// A kind as a bit; no bit for a local that is not set.
+/// What a value may be, a bit each.
 pub(super) type Bits = u16;
-pub(super) const UNSET: Bits = 0;
+/// What there is besides: a local that is not set, which may be anything and nothing ...
+pub(super) const MISSING: Bits = 1 << 9;
+/// ... and what lies below the stack of a function, which fits nothing.
+pub(super) const BELOW: Bits = 1 << 15;
+pub(super) const UNSET: Bits = MISSING | (MISSING - 1);
+pub(super) const LINEAR: Bits = bits(Kind::Step) | bits(Kind::Tasks);
 
 #[inline]
-pub(super) fn bits(kind: Kind) -> Bits {
-    1 << (kind as u8)
+pub(super) const fn bits(kind: Kind) -> Bits {
+    match kind {
+        Kind::Bool => 1,
+        Kind::Int => 1 << 1,
+        Kind::Text => 1 << 2,
+        Kind::List => 1 << 3,
+        Kind::Map => 1 << 4,
+        // And what has no kind of its own: null, floats, bytes.
+        Kind::Data => (1 << 6) - 1,
+        Kind::Any => (1 << 7) - 1,
+        Kind::Step => 1 << 7,
+        Kind::Tasks => 1 << 8,
+    }
 }
 
-pub(super) fn kind(bits: Bits) -> Option<Kind> {
-    Kind::ALL.get(bits.trailing_zeros() as usize).copied()
+pub(super) fn kind(set: Bits) -> Option<Kind> {
+    Kind::ALL.into_iter().find(|kind| bits(*kind) == set)
 }
 
-/// The kinds that may stand where `wanted` is asked for.
+/// What must not be among what a value may be where `wanted` is asked for.
 #[inline]
-pub(super) fn fitting(wanted: Kind) -> Bits {
-    static FITTING: LazyLock<[Bits; Kind::ALL.len()]> = LazyLock::new(|| {
-        let all = |wanted| Kind::ALL.iter().filter(move |kind| kind.fits(wanted));
-        Kind::ALL.map(|wanted| all(wanted).map(|kind| bits(*kind)).sum())
-    });
-    FITTING[wanted as usize]
+pub(super) const fn unfit(wanted: Kind) -> Bits {
+    !bits(wanted)
 }
-
-pub(super) const ANYTHING: u8 = 8;
 
 // Which of `Checker::ranges` the operand of a role must be in.
 pub(super) fn range_of(role: Role) -> u8 {
@@ -45,27 +56,46 @@ pub(super) fn range_of(role: Role) -> u8 {
     }
 }
 
-/// What a line of the list asks for.
+pub(super) const ANYTHING: u8 = 8;
+
+/// What the operands of a line must be.
 #[derive(Clone, Copy)]
-pub(super) struct Shape {
-    pub class: Class,
-    pub pop_count: u8,
-    /// Whether something is pushed, if the class says what.
-    pub pushes: bool,
-    /// What may be popped, the top of the stack first.
-    pub fit: [Bits; 3],
-    pub pushed: Bits,
-    /// What is pushed before a branch, if anything is.
-    pub branch: Bits,
-    pub operands: bool,
-    /// The ranges of the narrow operands, and of the wide one.
+pub(super) struct Operands {
+    /// The ranges of the narrow ones, and of the wide one.
     pub narrow: [u8; 2],
     pub wide: u8,
-    /// Some operand needs more than to be in its range.
-    pub particular: bool,
-    pub jumps: bool,
+    pub more: More,
+    /// The bits of the first narrow one, which may be a short one instead.
+    pub first: u32,
+}
+
+/// What else there is to an operand than to be in its range.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum More {
+    Nothing,
+    /// It says where control may go.
+    Jumps,
+    /// The list is asked.
+    Particular,
+}
+
+/// What a line of the list asks for; of a size that makes it quick to find.
+#[derive(Clone, Copy)]
+#[repr(align(32))]
+pub(super) struct Shape {
+    pub class: Class,
+    pub pops: u8,
+    /// One if something is pushed, else none; the class may say what.
+    pub pushes: u8,
+    /// What must not be among what is popped, the top of the stack first.
+    pub unfit: [Bits; 3],
+    pub pushed: Bits,
+    /// What is pushed before a branch, and how much of it.
+    pub branch: [Bits; 2],
+    pub branches: u8,
     /// Which narrow operand is a count.
     pub count: u8,
+    pub operands: Operands,
 }
 
 /// The few ways of most instructions: what is done beyond popping three kinds at most and pushing
@@ -91,19 +121,29 @@ pub(super) enum Class {
     Other,
 }
 
+impl Class {
+    /// Whether the shape says all about it.
+    #[inline(always)]
+    pub fn is_common(self) -> bool {
+        !matches!(self, Class::Many | Class::Args | Class::Other)
+    }
+}
+
 const NOTHING: Shape = Shape {
     class: Class::Other,
-    pop_count: 0,
-    pushes: false,
-    fit: [UNSET; 3],
+    pops: 0,
+    pushes: 0,
+    unfit: [0; 3],
     pushed: UNSET,
-    branch: UNSET,
-    operands: false,
-    narrow: [ANYTHING; 2],
-    wide: ANYTHING,
-    particular: false,
-    jumps: false,
+    branch: [UNSET; 2],
+    branches: 0,
     count: 0,
+    operands: Operands {
+        narrow: [ANYTHING; 2],
+        wide: ANYTHING,
+        more: More::Nothing,
+        first: 0xff,
+    },
 };
 
 /// The shapes of the instructions, by their bytes.
@@ -120,23 +160,30 @@ pub(super) fn shapes() -> &'static [Shape; 256] {
 
 fn shape(info: &Info) -> Shape {
     let mut shape = NOTHING;
-    shape.operands = !info.operands.is_empty();
     let mut places = 0;
-    for &(_, role) in info.operands {
-        shape.particular |= matches!(role, Role::TaskFunc | Role::Builtin);
-        if role.width() == 4 {
-            shape.wide = range_of(role);
+    if matches!(info.flow, Flow::Jump | Flow::Branch(_)) {
+        shape.operands.more = More::Jumps;
+    }
+    for (&(_, role), room) in info.operands.iter().zip(info.rooms) {
+        if matches!(role, Role::TaskFunc | Role::Builtin) {
+            debug_assert!(shape.operands.more == More::Nothing, "{}", info.mnemonic);
+            shape.operands.more = More::Particular;
+        }
+        if room.shift == 32 {
+            shape.operands.wide = range_of(role);
             continue;
+        }
+        if places == 0 {
+            shape.operands.first = room.mask;
         }
         if role == Role::Count {
             shape.count = places;
         }
-        if let Some(place) = shape.narrow.get_mut(places as usize) {
+        if let Some(place) = shape.operands.narrow.get_mut(places as usize) {
             *place = range_of(role);
         }
         places += 1;
     }
-    shape.jumps = matches!(info.flow, Flow::Jump | Flow::Branch(_));
     shape.class = class(info, &mut shape).unwrap_or(Class::Other);
     shape
 }
@@ -153,27 +200,37 @@ fn class(info: &Info, shape: &mut Shape) -> Option<Class> {
     let class = match (locals.next(), locals.next(), info.flow, info.pops) {
         (_, Some(_), ..) => return None,
         (None, _, Flow::Next, [Slot::Many]) => Class::Many,
-        (None, _, Flow::Next, [Slot::Args]) => Class::Args,
+        (None, _, Flow::Branch(_), [Slot::Many]) => Class::Many,
+        (None, _, Flow::Next | Flow::Branch(_), [Slot::Args]) => Class::Args,
         (None, _, Flow::Next, _) => Class::Plain,
         (None, _, Flow::Branch(_), _) => Class::Branch,
         (None, _, Flow::Jump, _) => Class::Jump,
         (None, _, Flow::End, _) => Class::End,
         // The operand that names the local comes first.
-        (Some(class), _, Flow::Next, _) if shape.narrow[0] == range_of(Role::ReadLocal) => class,
+        (Some(class), _, Flow::Next, _)
+            if shape.operands.narrow[0] == range_of(Role::ReadLocal) =>
+        {
+            class
+        }
         _ => return None,
     };
     if !matches!(class, Class::Many | Class::Args) {
-        shape.pop_count = info.pops.len() as u8;
-        for (fit, slot) in shape.fit.iter_mut().zip(info.pops.iter().rev()) {
-            *fit = match (slot, class) {
-                (Slot::One(kind), _) => fitting(*kind),
-                (Slot::Written, Class::Write) => fitting(Kind::Any),
+        shape.pops = info.pops.len() as u8;
+        for (unfits, slot) in shape.unfit.iter_mut().zip(info.pops.iter().rev()) {
+            *unfits = match (slot, class) {
+                (Slot::One(kind), _) => unfit(*kind),
+                (Slot::Written, Class::Write) => unfit(Kind::Any),
                 _ => return None,
             };
         }
     }
-    shape.pushes = !info.pushes.is_empty();
-    shape.pushed = match (info.pushes, class) {
+    let (branch, pushes) = match info.flow {
+        Flow::Branch(slots) => (slots, info.pushes),
+        Flow::Jump => (info.pushes, &[][..]),
+        Flow::Next | Flow::End => (&[][..], info.pushes),
+    };
+    shape.pushes = pushes.len() as u8;
+    shape.pushed = match (pushes, class) {
         ([], _) => UNSET,
         ([Slot::One(kind)], _) => bits(*kind),
         ([Slot::Held], Class::Read | Class::Take | Class::Write) => UNSET,
@@ -181,10 +238,35 @@ fn class(info: &Info, shape: &mut Shape) -> Option<Class> {
     };
     let written = class != Class::Write || info.pops.len() == 1;
     let held = !matches!(class, Class::Read | Class::Take) || shape.pushed == UNSET;
-    shape.branch = match info.flow {
-        Flow::Branch([Slot::One(kind)]) => bits(*kind),
-        Flow::Branch([]) | Flow::Next | Flow::Jump | Flow::End => UNSET,
-        Flow::Branch(_) => return None,
-    };
-    (written && held && info.pops.len() <= shape.fit.len()).then_some(class)
+    shape.branches = branch.len() as u8;
+    for (kinds, slot) in shape.branch.iter_mut().zip(branch) {
+        *kinds = match slot {
+            Slot::One(kind) => bits(*kind),
+            _ => return None,
+        };
+    }
+    let few = info.pops.len() <= shape.unfit.len() && branch.len() <= shape.branch.len();
+    (written && held && few).then_some(class)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_fit_and_join_as_kinds_do() {
+        for a in Kind::ALL {
+            assert_eq!(kind(bits(a)), Some(a));
+            assert_ne!(bits(a) & MISSING & BELOW, bits(a));
+            assert_eq!(bits(a) & LINEAR != 0, a.is_linear());
+            for b in Kind::ALL {
+                assert_eq!(bits(a) & unfit(b) == 0, a.fits(b), "{a:?} {b:?}");
+                let joined = b.join(a) == Some(b);
+                assert_eq!(bits(a) & !bits(b) == 0, joined, "{a:?} {b:?}");
+            }
+            assert_ne!(UNSET & unfit(a), 0);
+            assert_ne!(BELOW & unfit(a), 0);
+            assert_eq!(bits(a) & !UNSET, 0);
+        }
+    }
 }
