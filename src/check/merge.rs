@@ -55,11 +55,15 @@ impl Called {
         // One is called by many; its place is asked for once.
         let mut names: HashMap<&str, HashSet<Said>> = HashMap::new();
         for outcome in outcomes {
-            for (id, source) in outcome.sources.iter().skip(1) {
-                let said = names.entry(&source.name).or_default();
-                let here = |finding: &&Diagnostic| finding.span.source == id;
-                let findings = outcome.findings.iter().filter(here);
-                said.extend(findings.filter(|f| is_about_names(f)).map(key));
+            for (_, source) in outcome.sources.iter().skip(1) {
+                names.entry(&source.name).or_default();
+            }
+            // The first source is the caller itself.
+            let inside = |f: &&Diagnostic| f.span.source != SourceId(0) && is_about_names(f);
+            for finding in outcome.findings.iter().filter(inside) {
+                let place = outcome.sources.get(finding.span.source);
+                let said = names.entry(&place.name).or_default();
+                said.insert(key(finding));
             }
         }
         let mut called = Called::default();

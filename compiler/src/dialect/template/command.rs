@@ -263,13 +263,9 @@ impl<'a> Lower<'_, 'a> {
                     self.minus(name, 0, env, at);
                 } else {
                     self.not_outside(env, name, at(0..name.len()));
-                    self.nearly_known(name, at(0..name.len()), env);
                 }
             }
-            Hole::OrText { name, .. } => {
-                self.not_outside(env, name, at(0..name.len()));
-                self.nearly_known(name, at(0..name.len()), env);
-            }
+            Hole::OrText { name, .. } => self.not_outside(env, name, at(0..name.len())),
             Hole::Choice {
                 name,
                 name_at,

@@ -2,7 +2,7 @@
 //! not be known and are nearly known.
 
 use super::Lower;
-use super::holes::{self, Piece};
+use super::holes::{self, Hole, Piece};
 use super::names::{Env, HOST_NAMES, repeat_name};
 use crate::codes::{self, Severity};
 use crate::diagnostic::{Diagnostic, Fix, is_slip, nearest};
@@ -117,8 +117,14 @@ impl<'a> Lower<'_, 'a> {
                 for piece in holes::pieces(text.text()) {
                     let Piece::Hole(range) = piece else { continue };
                     let inner = text.text().get(range.clone()).unwrap_or_default();
-                    let Ok(hole) = holes::hole(inner) else {
-                        continue;
+                    // A text for a missing value declares the name as well as `args` does.
+                    let hole = match holes::hole(inner) {
+                        Ok(Hole::Name {
+                            default: Some(_), ..
+                        })
+                        | Ok(Hole::OrText { .. })
+                        | Err(_) => continue,
+                        Ok(hole) => hole,
                     };
                     for (name, part) in hole.names() {
                         let span = text.span(range.start + part.start..range.start + part.end);
