@@ -16,11 +16,13 @@ use crate::cli::{CheckArgs, Format, Global};
 use crate::config::Configs;
 use crate::{FAILED, OK, Streams, USAGE};
 use files::Named;
+use merge::Said;
 use one::{Checking, Fixed, Outcome};
 use progress::Progress;
 use rrc_compiler::codes;
 use rrc_compiler::diagnostic::nearest;
 use rrc_compiler::load::Shelf;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -57,7 +59,10 @@ fn round(args: &CheckArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
     };
     let mut fixes = Vec::new();
     if args.fix || args.unsafe_fixes || args.diff {
-        fixes = every(&files, global, |file| one::fixed(file, &checking));
+        let called = called(&files, global, &checking);
+        fixes = every(&files, global, |file| {
+            one::fixed(file, called.get(&file.name), &checking)
+        });
         // All is written before anything is checked again, as files call each other.
         for (file, fixed) in files.iter_mut().zip(&fixes) {
             let Some(Ok(fixed)) = fixed else { continue };
@@ -96,6 +101,23 @@ fn round(args: &CheckArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
         std::mem::forget(shelf);
     }
     Ok(Round { code, seen })
+}
+
+/// The files that others call, by the names they were asked for by: what they may read is known to
+/// their callers, and they must not be mended as if they stood alone.
+fn called(
+    files: &[Named],
+    global: &Global,
+    checking: &Checking<'_>,
+) -> HashMap<String, HashSet<Said>> {
+    if files.len() < 2 {
+        return HashMap::new();
+    }
+    let outcomes = every(files, global, |file| one::checked(file, checking));
+    let outcomes: Vec<Outcome> = outcomes.into_iter().flatten().flatten().collect();
+    let mut called = merge::Called::by(&outcomes);
+    let said = |file: &Named| Some((file.name.clone(), called.said(&file.name)?.clone()));
+    files.iter().filter_map(said).collect()
 }
 
 fn report(

@@ -65,6 +65,7 @@ codes! {
     BAD_IGNORE "RRC0016" "bad-ignore" Warning "a comment that ignores findings cannot be understood";
     STRAY_QUOTE "RRC0017" "stray-quote" Warning "a value ends with a quote that it does not begin with";
     LINES_BECOME_ONE "RRC0018" "lines-become-one" Warning "commands on lines of their own become one line";
+    FIELD_IN_TEXT "RRC0019" "field-in-text" Warning "a field of a step has become the last line of the text before it";
 
     WRONG_TYPE "RRC0101" "wrong-type" Error "a field holds a value of the wrong type";
     UNKNOWN_FIELD "RRC0102" "unknown-field" Error "a field that nothing knows";

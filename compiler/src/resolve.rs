@@ -156,8 +156,11 @@ pub fn resolve_expression(unit: &Unit, expr: &Expr, report: &mut Report) {
     Scope::new(&program, &links, 0).reads(expr, report);
 }
 
+const LITERAL_BRACES: &str = "give it a value under `context`, or write `\\{{` if the text is about \
+                              braces";
+
 /// Names that other tools give a meaning to, and what to write here.
-const NO_NAMES: [(&str, &str); 5] = [
+const NO_NAMES: [(&str, &str); 7] = [
     (
         "steps",
         "give the step an `output`, and read it by that name",
@@ -178,6 +181,8 @@ const NO_NAMES: [(&str, &str); 5] = [
         "else",
         "there is no `if` in texts: use two steps with conditions",
     ),
+    ("var", LITERAL_BRACES),
+    ("variable", LITERAL_BRACES),
 ];
 
 /// Why a variable of a loop is gone after it.
@@ -437,7 +442,7 @@ impl<'a> Scope<'a> {
             let message = format!("in this loop `{name}` is the item, not what rrc says of it");
             report.add(
                 Diagnostic::new(&codes::RESERVED_NAME, item.span, message)
-                    .severity(Severity::Warning)
+                    .severity(Severity::Note)
                     .help(format!("choose another name, such as `one_{name}`")),
             );
         }

@@ -17,32 +17,74 @@ pub struct Merged {
 /// What a recipe may read depends on who calls it. Where its callers are checked too, they know,
 /// and which names it would miss if it stood alone does not matter.
 pub fn by_callers(mut outcomes: Vec<Outcome>) -> Vec<Outcome> {
-    let calls = outcomes
-        .iter()
-        .any(|outcome| outcome.sources.iter().count() > 1);
-    if !calls {
-        return outcomes;
-    }
-    // One is called by many; its place is asked for once.
-    let names: HashSet<&str> = outcomes
-        .iter()
-        .flat_map(|outcome| outcome.sources.iter().skip(1))
-        .map(|(_, source)| source.name.as_str())
-        .collect();
-    let mut directories = Directories::default();
-    let place = |name| directories.place(name);
-    let called: HashSet<PathBuf> = names.into_iter().map(place).collect();
+    let mut called = Called::by(&outcomes);
     for outcome in &mut outcomes {
         let Some((main, source)) = outcome.sources.iter().next() else {
             continue;
         };
-        if called.contains(&directories.place(&source.name)) {
-            outcome.findings.retain(|finding| {
-                finding.span.source != main || !finding.code.code.starts_with("RRC02")
-            });
+        if called.has(&source.name) {
+            outcome
+                .findings
+                .retain(|finding| finding.span.source != main || !is_about_names(finding));
         }
     }
     outcomes
+}
+
+pub fn key(finding: &Diagnostic) -> Said {
+    (finding.code.code, finding.message.clone())
+}
+
+/// Whether it depends on what a recipe is given.
+pub fn is_about_names(finding: &Diagnostic) -> bool {
+    finding.code.code.starts_with("RRC02")
+}
+
+/// A finding, wherever it stands.
+pub type Said = (&'static str, String);
+
+/// The files that others call, and what the callers say about names in them.
+#[derive(Default)]
+pub struct Called {
+    places: HashMap<PathBuf, HashSet<Said>>,
+    directories: Directories,
+}
+
+impl Called {
+    pub fn by(outcomes: &[Outcome]) -> Called {
+        // One is called by many; its place is asked for once.
+        let mut names: HashMap<&str, HashSet<Said>> = HashMap::new();
+        for outcome in outcomes {
+            for (_, source) in outcome.sources.iter().skip(1) {
+                names.entry(&source.name).or_default();
+            }
+            // The first source is the caller itself.
+            let inside = |f: &&Diagnostic| f.span.source != SourceId(0) && is_about_names(f);
+            for finding in outcome.findings.iter().filter(inside) {
+                let place = outcome.sources.get(finding.span.source);
+                let said = names.entry(&place.name).or_default();
+                said.insert(key(finding));
+            }
+        }
+        let mut called = Called::default();
+        for (name, said) in names {
+            let place = called.directories.place(name);
+            called.places.entry(place).or_default().extend(said);
+        }
+        called
+    }
+
+    pub fn has(&mut self, name: &str) -> bool {
+        self.said(name).is_some()
+    }
+
+    /// What callers say about names in a file; none if nobody calls it.
+    pub fn said(&mut self, name: &str) -> Option<&HashSet<Said>> {
+        match self.places.is_empty() {
+            true => None,
+            false => self.places.get(&self.directories.place(name)),
+        }
+    }
 }
 
 pub fn merge(outcomes: Vec<Outcome>) -> (Merged, Vec<Row>) {

@@ -1,6 +1,7 @@
 //! One file: what is found in it, and what its fixes make of it.
 
 use super::files::{Named, looks_like_ours};
+use super::merge::{self, Said};
 use super::{bounds, shellcheck};
 use crate::cli::{CheckArgs, Global};
 use crate::config::{Config, Configs};
@@ -11,6 +12,7 @@ use rrc_compiler::dialect::choose::{Choice, Reason};
 use rrc_compiler::load::Shelf;
 use rrc_compiler::source::{SourceId, Sources};
 use rrc_compiler::{Checked, fix};
+use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -147,7 +149,11 @@ pub struct Fixed {
     after: Option<Vec<u8>>,
 }
 
-pub fn fixed(file: &Named, checking: &Checking<'_>) -> Option<Result<Fixed, String>> {
+pub fn fixed(
+    file: &Named,
+    called: Option<&HashSet<Said>>,
+    checking: &Checking<'_>,
+) -> Option<Result<Fixed, String>> {
     let (mut disk, config) = match world(file, checking)? {
         Ok(world) => world,
         Err(words) => return Some(Err(words)),
@@ -168,7 +174,11 @@ pub fn fixed(file: &Named, checking: &Checking<'_>) -> Option<Result<Fixed, Stri
             let fix = finding.fix.as_ref();
             fix.is_some_and(|fix| fix.edits.iter().all(|e| e.span.source == SourceId(0)))
         };
-        findings.retain(|finding| here(finding) && wanted(finding, args, &config));
+        findings.retain(|finding| {
+            let named = merge::is_about_names(finding);
+            let known = !named || called.is_none_or(|said| said.contains(&merge::key(finding)));
+            known && here(finding) && wanted(finding, args, &config)
+        });
         let changed = fix::apply(&sources, &findings, most);
         let Some((source, text, count)) = changed.into_iter().next() else {
             break;

@@ -147,6 +147,36 @@ fn fixes_stay_in_their_files() {
 }
 
 #[test]
+fn what_callers_give_is_not_mended() {
+    // In this dialect a recipe sees what its callers have.
+    let sub = "\
+name: sub
+steps:
+  - id: a
+    command: echo {{notes_path}}
+    output: notes_update
+  - id: b
+    command: echo {{notes_update}} {{notes_path}}
+";
+    let call = "\
+name: call
+context: {notes_path: x}
+steps:
+  - {id: c, recipe: sub}
+  - {id: d, command: 'echo $RECIPE_VAR_notes_path'}
+";
+    let folder = Folder::with("sub.yaml", sub);
+    folder.write("call.yaml", call);
+    folder
+        .rrc(&["check", "--unsafe-fixes", "."])
+        .go()
+        .exits(0)
+        .err_has("nothing found");
+    assert_eq!(folder.read("sub.yaml"), sub);
+    assert_eq!(folder.read("call.yaml"), call);
+}
+
+#[test]
 fn progress_is_not_for_pipes() {
     let folder = Folder::new();
     for number in 0..200 {

@@ -6,6 +6,7 @@
 
 pub mod amplifier;
 pub mod amplihack;
+mod blocks;
 pub mod choose;
 pub mod fields;
 mod literal;

@@ -1,31 +1,66 @@
 //! JSON that a script prints and a step reads: a value that is pasted between its quotes breaks it
 //! as soon as it holds a quote, a backslash or a line break.
 
-use super::text::{Plain, replace};
+use super::text::{Lower, Plain, replace};
 use crate::codes;
-use crate::diagnostic::{Applicability, Diagnostic, Edit, Fix, Report};
+use crate::diagnostic::{Applicability, Diagnostic, Edit, Fix, Label, Report};
+use crate::doc::fields::Fields;
 use crate::doc::{self, Text as Written};
 use crate::expr::Hole;
+use crate::ir::Bind;
 use crate::shell::{Place, Position, Quote};
 use crate::source::SourceId;
 use bumpalo::Bump;
 use rustc_hash::FxHashSet;
 use std::ops::Range;
 
-/// Looks at the texts that a script prints. `free` are the variables that may hold any text.
+/// How many holes beside the first are shown.
+const MOST_SHOWN: usize = 3;
+/// How many holes of a script are looked at: each means reading the document once.
+const MOST_LOOKED: usize = 200;
+
+impl Lower<'_> {
+    /// The items of a list are seldom any text.
+    pub fn tame_item(&mut self, fields: &Fields<'_>) {
+        if fields.has("foreach") {
+            let item = fields.node("as").and_then(|item| item.text());
+            let item = item.map_or("item", |item| item.text());
+            self.tame.insert(item.to_string());
+        }
+    }
+
+    /// What an agent says is any text; what a program prints is mostly not.
+    pub fn tame_binds(&mut self, binds: &[Bind], kind: Option<&str>) {
+        for bind in binds {
+            if kind == Some("agent") {
+                self.tame.remove(&bind.name);
+            } else {
+                self.tame.insert(bind.name.clone());
+            }
+        }
+    }
+}
+
+/// Looks at the texts that a script prints. `tame` are the variables that do not hold any text.
 pub fn check(
     written: Written<'_>,
     plain: &Plain,
     holes: &[Hole],
     positions: &[Position],
-    free: &FxHashSet<String>,
+    tame: &FxHashSet<String>,
     report: &mut Report,
 ) {
     let mut found: Option<Diagnostic> = None;
     let mut edits: Vec<Edit> = Vec::new();
+    let mut looked = 0;
     for (number, (hole, position)) in holes.iter().zip(positions).enumerate() {
-        if hole.filter.is_some() || !free.contains(hole.path.root()) {
+        let root = hole.path.root();
+        if hole.filter.is_some() || root.starts_with('_') || tame.contains(root) {
             continue;
+        }
+        looked += 1;
+        if looked > MOST_LOOKED {
+            break;
         }
         let place = plain.holes[number].clone();
         let Some(text) = printed(&plain.text, &place, position) else {
@@ -34,13 +69,19 @@ pub fn check(
         let Some(in_string) = in_json(&plain.text, text, &plain.holes, &place) else {
             continue;
         };
+        let span = written.span(hole.range.clone());
+        if let Some(finding) = found.as_mut()
+            && finding.labels.len() < MOST_SHOWN
+        {
+            let message = "and this".to_string();
+            finding.labels.push(Label { span, message });
+        }
         found.get_or_insert_with(|| {
             let message = format!(
                 "`{{{{{}}}}}` goes between the quotes of JSON as it is: a quote or a line break in it \
                  breaks the document",
                 hole.path
             );
-            let span = written.span(hole.range.clone());
             Diagnostic::new(&codes::VALUE_IN_JSON, span, message).help(format!(
                 "write `{{{{{}|json}}}}`, without quotes around it",
                 hole.path

@@ -55,11 +55,14 @@ pub fn lower(
         pasted: Vec::new(),
         quoted: Vec::new(),
         halves: Vec::new(),
+        tags: Vec::new(),
         graph: false,
         secrets: Vec::new(),
-        free: FxHashSet::default(),
+        tame: FxHashSet::default(),
         prints_json: false,
     };
+    let reserved = dialect.reserved.iter();
+    lower.tame.extend(reserved.map(|name| name.to_string()));
     let name = lower.header(&fields, options);
     if lower.report_choice(&fields) == Some("raw") {
         lower.raw = true;
@@ -78,8 +81,7 @@ pub fn lower(
     raw::check(&lower.pasted, &steps, lower.report);
     portable::say_quoted(dialect, &lower.quoted, lower.report);
     slips::check(node, lower.report);
-    let names = inputs.iter().map(|input| input.name.as_str());
-    slips::say_halves(&lower.halves, names, &steps, lower.report);
+    slips::say(&lower.halves, &lower.tags, &inputs, &steps, lower.report);
     let pace = lower.pace(&fields);
     let extends = fields.text("extends", lower.report);
     let parent = extends.map(|name| Parent {
@@ -149,9 +151,10 @@ pub fn lower_expression(
         pasted: Vec::new(),
         quoted: Vec::new(),
         halves: Vec::new(),
+        tags: Vec::new(),
         graph: false,
         secrets: Vec::new(),
-        free: FxHashSet::default(),
+        tame: FxHashSet::default(),
         prints_json: false,
     };
     let written = Written::plain(text, Span::new(source, 0, text.len()));
@@ -212,7 +215,18 @@ impl Lower<'_> {
                 fields.require(field, self.report);
             }
         }
-        fields.text("description", self.report);
+        let description = fields.text("description", self.report);
+        let required = self.dialect.required.contains(&"description") && options.deliberate;
+        if let Some(description) = description.filter(|text| required && text.text().is_empty()) {
+            self.report.add(
+                Diagnostic::new(
+                    &codes::BAD_VALUE,
+                    description.whole(),
+                    "`description` is blank",
+                )
+                .help("say in a sentence what the recipe does"),
+            );
+        }
         if let Some(version) = fields.text("version", self.report)
             && options.deliberate
             && self.dialect.required.contains(&"version")
@@ -267,8 +281,10 @@ impl Lower<'_> {
         for entry in fields.map("context", self.report).unwrap_or_default() {
             let Some(name) = entry.name() else { continue };
             let default = literal(entry.value, self.dialect.schema, self.report);
-            if default == Literal::Null || default == Literal::Text(String::new()) {
-                self.free.insert(name.to_string());
+            let help = "write the value itself, or put it together where it is read";
+            strange::unfilled_value(entry.value, help, self.report);
+            if default != Literal::Null && default != Literal::Text(String::new()) {
+                self.tame.insert(name.to_string());
             }
             inputs.push(Input {
                 name: name.to_string(),

@@ -2,10 +2,11 @@
 //!
 //! Warnings: the text may be meant as it stands, though hardly anybody writes it so.
 
+use super::blocks::{self, Tags};
 use crate::codes;
 use crate::diagnostic::{Applicability, Diagnostic, Edit, Fix, Report};
 use crate::doc::{Entry, Kind, Node, Style, Text};
-use crate::ir::{Step, visit};
+use crate::ir::{Expr, ExprKind, Input, Node as Work, Step, visit};
 use crate::shell;
 use crate::source::Span;
 use memchr::{memchr, memrchr2};
@@ -14,7 +15,10 @@ use rustc_hash::FxHashSet;
 /// Looks at every value of a recipe.
 pub fn check(node: Node<'_>, report: &mut Report) {
     match node.kind {
-        Kind::Map(entries) => entries.iter().for_each(|entry| value(entry, report)),
+        Kind::Map(entries) => entries.iter().for_each(|entry| {
+            value(entry, report);
+            field_in_text(entries, entry, report);
+        }),
         Kind::List(items) => items.iter().for_each(|item| {
             stray_quote(*item, report);
             check(*item, report);
@@ -117,18 +121,70 @@ fn lines_become_one(node: Node<'_>, report: &mut Report) {
     }
 }
 
+/// A field with one blank too many before it becomes the last line of the text above it.
+fn field_in_text(step: &[Entry<'_>], entry: &Entry<'_>, report: &mut Report) {
+    let is_work = entry.is("command") || entry.is("prompt");
+    let block = |style: Style| matches!(style, Style::Literal | Style::Folded);
+    let scalar = entry.value.scalar();
+    let Some(text) = entry
+        .value
+        .text()
+        .filter(|_| is_work && scalar.is_some_and(|scalar| block(scalar.style)))
+    else {
+        return;
+    };
+    let written = text.text().trim_end();
+    let start = written.rfind('\n').map_or(0, |at| at + 1);
+    let Some((name, value)) = written[start..].split_once(": ") else {
+        return;
+    };
+    if start == 0 || !says_field(name, value.trim()) || step.iter().any(|entry| entry.is(name)) {
+        return;
+    }
+    let place = text.span(start..start + name.len());
+    let above = entry.name().unwrap_or_default();
+    let message = format!("`{name}` is the last line of `{above}` here, not a field of the step");
+    report.add(
+        Diagnostic::new(&codes::FIELD_IN_TEXT, place, message).help(format!(
+            "indent it as `{above}` is, if it is meant for the step"
+        )),
+    );
+}
+
+/// Whether a line says what only a field of a step would say.
+fn says_field(name: &str, value: &str) -> bool {
+    let bare = value.trim_matches(['"', '\'']);
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    match name {
+        "output" | "collect" | "output_exit_code" => {
+            let quoted = bare.len() + 2 == value.len();
+            !bare.is_empty() && bare.chars().all(is_name) && (quoted || bare.contains('_'))
+        }
+        "parse_json" | "parse_json_required" | "continue_on_error" => {
+            matches!(bare, "true" | "false")
+        }
+        "timeout" | "max_iterations" => value.parse::<f64>().is_ok(),
+        "on_error" => matches!(bare, "fail" | "continue" | "skip_remaining"),
+        _ => false,
+    }
+}
+
 /// How far back a brace is looked for that such a text closes.
 const NEAR: usize = 400;
 
 /// A place where `{name}}` is written.
 pub struct Half {
-    pub name: String,
-    pub span: Span,
+    /// What stands between the braces: a name, or a path of fields.
+    path: String,
+    span: Span,
+    /// It is in prose whose braces would all have another, but for this one.
+    sure: bool,
 }
 
 /// Finds `{name}}`, of which one brace may have been lost.
-pub fn halves(written: Text<'_>, found: &mut Vec<Half>) {
+pub fn halves(written: Text<'_>, prose: bool, found: &mut Vec<Half>) {
     let text = written.text();
+    let said = found.len();
     let mut at = 0;
     while let Some(close) = memchr(b'}', &text.as_bytes()[at..]).map(|found| at + found) {
         if !text[close..].starts_with("}}") {
@@ -139,12 +195,11 @@ pub fn halves(written: Text<'_>, found: &mut Vec<Half>) {
         let Some(open) = memrchr2(b'{', b'}', &text.as_bytes()[..close]) else {
             continue;
         };
-        let (before, name) = (&text[..open], &text[open + 1..close]);
+        let (before, path) = (&text[..open], &text[open + 1..close]);
         let whole = text[open..].starts_with('{')
             && !before.ends_with(['{', '$', '\\'])
             && !text[close + 2..].starts_with('}');
-        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-        if !whole || name.is_empty() || !name.chars().all(is_name) {
+        if !whole || !is_path(path) {
             continue;
         }
         // The last of two braces that close may close one that was opened before.
@@ -153,37 +208,82 @@ pub fn halves(written: Text<'_>, found: &mut Vec<Half>) {
         let count = |brace: u8| line.iter().filter(|byte| **byte == brace).count();
         if count(b'{') == count(b'}') {
             found.push(Half {
-                name: name.to_string(),
+                path: path.to_string(),
                 span: written.span(open..close + 2),
+                sure: false,
             });
         }
     }
+    if prose && let [half] = &mut found[said..] {
+        let count = |brace: u8| text.bytes().filter(|byte| *byte == brace).count();
+        half.sure = count(b'}') == count(b'{') + 1;
+    }
 }
 
-/// Says those that name a variable.
-pub fn say_halves<'n>(
-    found: &[Half],
-    inputs: impl Iterator<Item = &'n str>,
-    steps: &[Step],
-    report: &mut Report,
-) {
-    if found.is_empty() {
+fn is_path(text: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let mut parts = text.split('.');
+    parts.all(|part| !part.is_empty() && part.chars().all(is_part))
+}
+
+/// Says of texts that are no holes what names a variable.
+pub fn say(halves: &[Half], tags: &[Tags], inputs: &[Input], steps: &[Step], report: &mut Report) {
+    if halves.is_empty() && tags.is_empty() {
         return;
     }
-    let mut names: FxHashSet<&str> = inputs.collect();
-    for step in steps {
-        visit::steps(step, &mut |step| {
-            names.extend(step.bind.iter().map(|bind| bind.name.as_str()));
-        });
-    }
-    for half in found.iter().filter(|half| names.contains(&*half.name)) {
-        let name = &half.name;
-        let message = format!("`{{{name}}}}}` is not a hole and stays as it is written");
-        let meant = format!("{{{{{name}}}}}");
+    let names = names(inputs, steps);
+    blocks::say_tags(tags, &names, report);
+    for half in halves {
+        let path = &half.path;
+        let known = names.contains(path.split('.').next().unwrap_or_default());
+        if !known && !half.sure {
+            continue;
+        }
+        let message = format!("`{{{path}}}}}` is not a hole and stays as it is written");
+        let meant = format!("{{{{{path}}}}}");
         report.add(
             Diagnostic::new(&codes::NOT_A_HOLE, half.span, message)
                 .help(format!("one opening brace is missing: write `{meant}`"))
                 .fix(Fix::unsafe_(format!("write `{meant}`"), half.span, meant)),
         );
     }
+}
+
+/// The names of all variables that a recipe has, or reads as if it had them.
+fn names<'a>(inputs: &'a [Input], steps: &'a [Step]) -> FxHashSet<&'a str> {
+    let mut names: FxHashSet<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
+    let mut read: Vec<&Expr> = Vec::new();
+    for step in steps {
+        visit::steps(step, &mut |step| {
+            names.extend(step.bind.iter().map(|bind| bind.name.as_str()));
+            read.extend(step.guard.iter().map(|guard| &guard.expr));
+            match &step.node {
+                Work::Each(each) => {
+                    read.push(&each.over);
+                    let binds = each.collect.iter().chain(&each.last).chain([&each.item]);
+                    names.extend(binds.map(|bind| bind.name.as_str()));
+                }
+                Work::While(body) => {
+                    read.push(&body.condition.expr);
+                    let binds = body.collect.iter().chain(&body.last);
+                    let binds = binds.chain(body.update.iter().map(|(bind, _)| bind));
+                    names.extend(binds.map(|bind| bind.name.as_str()));
+                }
+                Work::Act(action) => visit::walk_action(action, &mut |expr| {
+                    if let ExprKind::Var { name, .. } = &expr.kind {
+                        names.insert(name);
+                    }
+                }),
+                Work::Seq(_) | Work::Par { .. } | Work::Graph(_) => {}
+            }
+        });
+    }
+    for expr in read {
+        visit::walk(expr, &mut |expr| {
+            if let ExprKind::Var { name, .. } = &expr.kind {
+                names.insert(name);
+            }
+        });
+    }
+    names
 }

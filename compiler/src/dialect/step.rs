@@ -44,10 +44,14 @@ impl Lower<'_> {
                 Diagnostic::new(&codes::BAD_VALUE, span, message).help("give the step a name"),
             );
         }
+        strange::unfilled(&fields, self.report);
         let compound = fields.has("steps");
         let looped = fields.has("foreach") || fields.has("while_condition");
         let kind = self.kind(&fields, compound);
         strange::of_another_kind(&fields, kind, said, self.report);
+        if kind.is_none() {
+            strange::of_no_kind(&fields, said, self.report);
+        }
         let guard = fields
             .text("condition", self.report)
             .and_then(|text| self.condition(text));
@@ -63,6 +67,7 @@ impl Lower<'_> {
             binds.extend(self.bind(&fields, "collect", Read::Value));
         }
         let hidden = self.hide_facts(&fields);
+        self.tame_item(&fields);
         let (work, step_kind) = match (compound, kind) {
             (true, _) => (Some(self.body_steps(&fields)), StepKind::Loop),
             (false, Some("bash")) => (self.bash(&fields), StepKind::Bash),
@@ -73,9 +78,7 @@ impl Lower<'_> {
             (false, _) => (None, StepKind::Bash),
         };
         self.facts.extend(hidden);
-        if kind == Some("agent") {
-            self.free.extend(binds.iter().map(|bind| bind.name.clone()));
-        }
+        self.tame_binds(&binds, kind);
         self.loop_only(&fields, looped);
         fields.check(UNREAD, self.report);
         if kind != Some("agent") {
@@ -288,7 +291,10 @@ impl Lower<'_> {
             fields.require("agent", self.report);
         }
         self.one_model(fields);
-        fields.require("prompt", self.report)?;
+        if fields.require("prompt", self.report).is_none() {
+            strange::only_described(fields, self.report);
+            return None;
+        }
         let prompt = fields.text("prompt", self.report)?;
         let agent = Agent {
             agent: fields

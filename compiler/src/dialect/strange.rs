@@ -2,10 +2,10 @@
 //! map itself decides what to do.
 
 use super::fields::KINDS;
-use crate::codes;
+use crate::codes::{self, Severity};
 use crate::diagnostic::{Diagnostic, Report};
 use crate::doc::fields::{Fields, article, name_span};
-use crate::doc::{Entry, Plain, Schema, Text, resolve};
+use crate::doc::{Entry, Kind, Node, Plain, Schema, Text, resolve};
 use crate::expr::{self, Filter, Piece};
 use crate::source::Span;
 
@@ -78,6 +78,66 @@ pub fn foreign(
         finding = finding.label(*span, "and this");
     }
     report.add(finding);
+}
+
+/// An agent is not told what only describes its step.
+pub fn only_described(fields: &Fields<'_>, report: &mut Report) {
+    let described = entry(fields, "description").is_some();
+    if let Some(finding) = report.findings.last_mut()
+        && described
+        && finding.code == &codes::MISSING_FIELD
+    {
+        finding.help =
+            Some("agents do not see `description`: write what to ask under `prompt`".to_string());
+    }
+}
+
+/// Fields of a step whose text is taken as it is: no hole is filled in there.
+pub fn unfilled(fields: &Fields<'_>, report: &mut Report) {
+    const AS_WRITTEN: [&str; 9] = [
+        "id",
+        "agent",
+        "mode",
+        "provider",
+        "model",
+        "model_role",
+        "provider_preferences",
+        "agent_config",
+        "shell",
+    ];
+    for field in AS_WRITTEN {
+        if let Some(node) = fields.node(field) {
+            let help = format!("write what `{field}` is: it is not made from variables");
+            unfilled_value(node, &help, report);
+        }
+    }
+}
+
+/// The first hole in a value that is taken as it is.
+pub fn unfilled_value(node: Node<'_>, help: &str, report: &mut Report) -> bool {
+    match node.kind {
+        Kind::Broken => false,
+        Kind::List(items) => items.iter().any(|item| unfilled_value(*item, help, report)),
+        Kind::Map(entries) => entries
+            .iter()
+            .any(|entry| unfilled_value(entry.value, help, report)),
+        Kind::Scalar(scalar) => {
+            let Some(text) = node.text().filter(|_| scalar.text.contains("{{")) else {
+                return false;
+            };
+            let mut pieces = expr::scan(text.text()).pieces.into_iter();
+            let hole = pieces.find_map(|piece| match piece {
+                Piece::Hole(hole) => Some(hole),
+                Piece::Literal(_) => None,
+            });
+            let Some(hole) = hole else { return false };
+            let written = &text.text()[hole.range.clone()];
+            let message = format!("no hole is filled in here: `{written}` stays as it is written");
+            let span = text.span(hole.range);
+            report.add(Diagnostic::new(&codes::NOT_A_HOLE, span, message).help(help));
+            true
+        }
+    }
 }
 
 /// What a step does that has only the fields of another kind: that it lacks its own is no second
@@ -166,7 +226,34 @@ pub fn no_gate(fields: &Fields<'_>, schema: Schema, said: usize, report: &mut Re
     }
     let place = name_span(gate.key);
     for finding in unknown(&mut report.findings[said..]).filter(|finding| finding.span == place) {
+        // What is asked for is what happens.
+        finding.severity = Severity::Note;
         finding.help = Some("remove it: a stage without `approval` has no gate".to_string());
+    }
+}
+
+/// Of a step whose kind belongs to another system, nothing can be said but that: its fields do.
+pub fn of_no_kind(fields: &Fields<'_>, said: usize, report: &mut Report) {
+    let place = fields.node("type").and_then(|kind| kind.text());
+    let Some(place) = place.map(|kind| kind.inner()) else {
+        return;
+    };
+    let slip = |finding: &Diagnostic| finding.span == place && finding.fix.is_some();
+    if report.findings[said..].iter().any(slip) {
+        return;
+    }
+    let keys = fields.whole().map().unwrap_or_default().iter();
+    let keys: Vec<Span> = keys.map(|entry| name_span(entry.key)).collect();
+    let mut number = 0;
+    report.findings.retain(|finding| {
+        number += 1;
+        number <= said || finding.code != &codes::UNKNOWN_FIELD || !keys.contains(&finding.span)
+    });
+    if let Some(finding) = report.findings[said..].iter_mut().find(|f| f.span == place) {
+        finding.help = Some(
+            "there are no such steps: write what it does as a bash step, or ask an agent for it"
+                .to_string(),
+        );
     }
 }
 

@@ -3,6 +3,7 @@
 //! `expr` and `shell` speak of byte ranges of decoded text; here those become spans of the file,
 //! and paths become reads with the dialect's policies written out.
 
+use super::blocks::{self, Tags};
 use super::slips::{self, Half};
 use super::{Dialect, portable, printed};
 use crate::codes::{self, Severity};
@@ -40,19 +41,21 @@ pub struct Lower<'r> {
     pub quoted: Vec<Span>,
     /// Texts that may be holes that have lost a brace.
     pub halves: Vec<Half>,
+    /// Blocks of another template language.
+    pub tags: Vec<Tags>,
     /// The lists of the recipe run as graphs.
     pub graph: bool,
     /// Variables whose values must not be shown.
     pub secrets: Vec<String>,
-    /// Variables that may hold any text: what agents say, and what is to be given.
-    pub free: FxHashSet<String>,
+    /// Variables that do not hold any text: all but what agents say and what is to be given.
+    pub tame: FxHashSet<String>,
     /// The step reads the JSON that its script prints.
     pub prints_json: bool,
 }
 
 impl Lower<'_> {
     /// Reports what was found about a text, at its place in the file.
-    fn problem(&mut self, written: Written<'_>, problem: expr::Problem) {
+    pub(super) fn problem(&mut self, written: Written<'_>, problem: expr::Problem) {
         let mut finding =
             Diagnostic::new(problem.code, written.span(problem.range), problem.message);
         finding.help = problem.help;
@@ -71,10 +74,9 @@ impl Lower<'_> {
     /// Text with holes.
     pub fn text(&mut self, written: Written<'_>) -> Text {
         let holes = expr::scan(written.text());
-        slips::halves(written, &mut self.halves);
-        for problem in holes.problems {
-            self.problem(written, problem);
-        }
+        slips::halves(written, true, &mut self.halves);
+        blocks::tags(written, &mut self.tags);
+        self.holes(written, holes.problems);
         let mut parts: Vec<Part> = Vec::with_capacity(holes.pieces.len());
         for piece in holes.pieces {
             match piece {
@@ -347,10 +349,8 @@ impl Lower<'_> {
     /// Shell text: its holes become parameters of the script.
     pub fn script(&mut self, written: Written<'_>) -> Script {
         let scanned = expr::scan(written.text());
-        slips::halves(written, &mut self.halves);
-        for problem in scanned.problems {
-            self.problem(written, problem);
-        }
+        slips::halves(written, false, &mut self.halves);
+        self.holes(written, scanned.problems);
         let mentions = shell::mentions(written.text());
         let mut script = Script {
             span: written.whole(),
@@ -409,7 +409,7 @@ impl Lower<'_> {
         }
         if self.prints_json {
             let positions = &compiled.positions;
-            printed::check(written, &plain, &holes, positions, &self.free, self.report);
+            printed::check(written, &plain, &holes, positions, &self.tame, self.report);
         }
         portable::quoted(
             self.dialect,

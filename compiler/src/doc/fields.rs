@@ -273,9 +273,9 @@ impl<'a> Fields<'a> {
                 found.help(format!("`{better}` is the name, and takes {words}"))
             }
             // Declarations of values are not values.
-            Some(field) if matches!(field.ty, Type::Map(_)) && holds_maps(entry.value) => found
-                .help(format!("write `{better}`, with a value for each name"))
-                .fix(Fix::unsafe_(fix, span, better)),
+            Some(field) if matches!(field.ty, Type::Map(_)) && holds_maps(entry.value) => {
+                found.help(format!("write `{better}`, with a value for each name"))
+            }
             _ => found
                 .help(format!("write `{better}`"))
                 .fix(Fix::safe(fix, span, better)),

@@ -330,12 +330,25 @@ fn not_a_hole(text: &str, open: usize) -> Option<Problem> {
         ('.' | '$', None) => problem
             .help("write `\\{{` where the braces are meant literally")
             .risky(open..open, "\\"),
+        (_, None) if has_default(inner) => {
+            let name = inner.split('|').next().unwrap_or_default().trim();
+            problem.help(format!(
+                "a hole has no default: write `{{{{{name}}}}}`, and give `{name}` a value under \
+                 `context`"
+            ))
+        }
         (c, None) if c.is_alphanumeric() || c == '_' => problem.help(
             "a hole holds one path, such as `{{name}}`, `{{name.field}}` or `{{name[0]}}`; \
              write `\\{{` for literal braces",
         ),
         _ => return None,
     })
+}
+
+/// `x | default: "a"` and the like: a path, and a filter that other languages have.
+fn has_default(inner: &str) -> bool {
+    let (path, filter) = inner.split_once('|').unwrap_or((inner, ""));
+    plain_meaning(path).is_some() && filter.trim_start().starts_with("default")
 }
 
 /// Where the braces opened before `inside` close: the place of `}}`, or of a lone `}` after a path.

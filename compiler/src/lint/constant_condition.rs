@@ -3,10 +3,10 @@
 //! `true` and `false`, or a number, written alone are how a step is switched on and off.
 
 use super::words;
-use crate::codes;
+use crate::codes::{self, Severity};
 use crate::diagnostic::{Diagnostic, Report};
 use crate::infer::{Place, Scope, constant, is_true};
-use crate::ir::{Compare, Expr, ExprKind, Literal, Truth};
+use crate::ir::{Compare, Expr, ExprKind, Literal, Truth, visit};
 use rrc_vm::value::Value;
 
 pub fn check(place: &Place<'_, '_>, _: Scope<'_, '_>, report: &mut Report) {
@@ -63,7 +63,23 @@ fn finding(expr: &Expr, value: &Value, truth: Truth) -> Diagnostic {
         };
     }
     let message = format!("this is always {always}");
-    Diagnostic::new(&codes::CONSTANT_CONDITION, expr.span, message).help(format!(
+    let finding = Diagnostic::new(&codes::CONSTANT_CONDITION, expr.span, message).help(format!(
         "it reads no variable; write `{always}` if that is meant"
-    ))
+    ));
+    match always && is_trial(expr) {
+        true => finding.severity(Severity::Note),
+        false => finding,
+    }
+}
+
+/// `int('42') == 42`: who calls a function with constants tries out what it does.
+fn is_trial(expr: &Expr) -> bool {
+    let (mut calls, mut plain) = (false, true);
+    visit::walk(expr, &mut |part| match &part.kind {
+        ExprKind::Call { .. } => calls = true,
+        // A word without quotes may be the name of a variable.
+        ExprKind::Literal(Literal::Text(text)) => plain &= part.span.range().len() > text.len(),
+        _ => {}
+    });
+    calls && plain
 }

@@ -57,7 +57,8 @@ pub fn check(place: &Place<'_, '_>, scope: Scope<'_, '_>, report: &mut Report) {
         finding.help("make it a map in `context`, or read it whole")
     } else if text {
         finding.help(format!(
-            "if the step prints JSON, add `parse_json: true` to it: `{read}` is a field only then"
+            "what a step prints is stored as text, also if it is JSON: add `parse_json: true` to \
+             the step that sets it, so that there is a `{read}`"
         ))
     } else if list {
         finding.help("read an item of it, such as `[0]`, or go over it with `foreach`")

@@ -20,7 +20,7 @@ type Fields<'a> = FxHashMap<&'a str, Vec<Span>>;
 
 pub fn check(survey: &Survey<'_>, report: &mut Report) {
     for (unit, flow) in survey.units() {
-        let known = known(unit, flow);
+        let (producers, known) = producers(unit, flow);
         let mut values: FxHashMap<String, (&str, Fields<'_>)> = FxHashMap::default();
         for step in &unit.steps {
             visit::steps(step, &mut |step| {
@@ -41,9 +41,10 @@ pub fn check(survey: &Survey<'_>, report: &mut Report) {
         if values.is_empty() {
             continue;
         }
-        let producers = producers(flow);
+        let exported = exported(flow);
         for (path, (root, fields)) in &values {
-            let source = Source::new(producers.get(root).into_iter().flatten());
+            let mut source = Source::new(producers.get(root).into_iter().flatten());
+            source.exported = exported.get(path.as_str());
             for (name, spans) in fields {
                 if let ([span], Some((near, place))) =
                     (spans.as_slice(), source.meant(name, fields))
@@ -68,35 +69,61 @@ fn odd(path: &str, name: &str, span: Span, near: &str, place: Option<Span>) -> D
     }
 }
 
-/// Whether a step answers what nobody knows before it runs.
-fn is_open(step: &Step) -> bool {
-    matches!(&step.node, Node::Act(action) if matches!(**action, Action::Exec(_) | Action::Agent(_)))
-}
-
-/// The steps that set each variable and whose answers are not known.
-fn producers<'a>(flow: &Flow<'a>) -> FxHashMap<&'a str, Vec<&'a Step>> {
-    let mut found: FxHashMap<&str, Vec<&Step>> = FxHashMap::default();
-    for event in flow.events.iter().filter(|event| is_open(event.step)) {
-        if let What::Set { bind } = event.what {
-            found.entry(&bind.name).or_default().push(event.step);
+/// The fields that scripts read from their environment, by the path that they are fields of.
+fn exported<'a>(flow: &Flow<'a>) -> FxHashMap<String, FxHashSet<&'a str>> {
+    let mut found: FxHashMap<String, FxHashSet<&str>> = FxHashMap::default();
+    for event in &flow.events {
+        if let What::Mention { mention, .. } = event.what
+            && let Some(path) = mention.name.strip_prefix("RECIPE_VAR_")
+            && let Some((of, field)) = path.rsplit_once("__")
+        {
+            found
+                .entry(of.replace("__", "."))
+                .or_default()
+                .insert(field);
         }
     }
     found
 }
 
-/// The variables of which more is known than that.
-fn known<'a>(unit: &'a Unit, flow: &Flow<'a>) -> FxHashSet<&'a str> {
+/// The steps that set each variable and whose answers are not known; and the variables of which
+/// more is known than that.
+fn producers<'a>(
+    unit: &'a Unit,
+    flow: &Flow<'a>,
+) -> (FxHashMap<&'a str, Vec<&'a Step>>, FxHashSet<&'a str>) {
+    let mut found: FxHashMap<&str, Vec<&Step>> = FxHashMap::default();
     let mut known: FxHashSet<&str> = FxHashSet::default();
-    for event in flow.events.iter().filter(|event| !is_open(event.step)) {
-        if let What::Set { bind } = event.what {
-            known.insert(&bind.name);
+    let mut items: FxHashSet<&str> = FxHashSet::default();
+    for event in &flow.events {
+        let What::Set { bind } = event.what else {
+            continue;
+        };
+        match &event.step.node {
+            Node::Act(action) if matches!(**action, Action::Exec(_) | Action::Agent(_)) => {
+                found.entry(&bind.name).or_default().push(event.step);
+            }
+            _ => {
+                known.insert(&bind.name);
+            }
+        }
+    }
+    // What is known of a list is known of its items.
+    for event in &flow.events {
+        if let (What::Item { bind }, Node::Each(each)) = (&event.what, &event.step.node)
+            && let Some(makers) = root(&each.over).and_then(|list| found.get(list)).cloned()
+        {
+            found.entry(&bind.name).or_default().extend(makers);
+            known.remove(bind.name.as_str());
+            items.insert(&bind.name);
         }
     }
     let filled = |input: &&Input| !words::is_placeholder(&input.default);
     let inputs = unit.inputs.iter().filter(filled);
     known.extend(inputs.map(|input| input.name.as_str()));
-    known.extend(unit.reserved);
-    known
+    let reserved = unit.reserved.iter().copied();
+    known.extend(reserved.filter(|name| !items.contains(name)));
+    (found, known)
 }
 
 /// The variable that a path of fields begins with.
@@ -122,6 +149,8 @@ fn spell(expr: &Expr, out: &mut String) {
 /// What the steps that make a value are told, or run.
 struct Source<'a> {
     texts: Vec<&'a str>,
+    /// Fields that scripts read by themselves.
+    exported: Option<&'a FxHashSet<&'a str>>,
 }
 
 impl<'a> Source<'a> {
@@ -147,18 +176,23 @@ impl<'a> Source<'a> {
                 _ => {}
             }
         }
-        Source { texts }
+        Source {
+            texts,
+            exported: None,
+        }
     }
 
     /// Whether a name stands in one of the texts, as a word of its own.
     fn names(&self, name: &str) -> bool {
         let part = |c: char| c.is_alphanumeric() || c == '_';
-        self.texts.iter().any(|text| {
-            text.match_indices(name).any(|(at, _)| {
-                let after = &text[at + name.len()..];
-                !text[..at].ends_with(part) && !after.starts_with(part)
+        let exported = self.exported.is_some_and(|fields| fields.contains(name));
+        exported
+            || self.texts.iter().any(|text| {
+                text.match_indices(name).any(|(at, _)| {
+                    let after = &text[at + name.len()..];
+                    !text[..at].ends_with(part) && !after.starts_with(part)
+                })
             })
-        })
     }
 
     /// The field that was meant, and where it is read: one that is read more often or that the

@@ -1,6 +1,6 @@
 //! An entry of `context` that declares a variable instead of giving it a value.
 
-use super::Survey;
+use super::{Survey, words};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Report};
 use crate::infer::is_declaration;
@@ -16,11 +16,14 @@ pub fn check(survey: &Survey<'_>, report: &mut Report) {
         }
         let name = &input.name;
         let message = format!("`{name}` is this whole map: there are no declarations here");
-        let has_default = fields.iter().any(|(field, _)| field == "default");
+        let default = fields.iter().find(|(field, _)| field == "default");
         report.add(
-            Diagnostic::new(&codes::SCHEMA_AS_VALUE, input.span, message).help(match has_default {
-                true => format!("write the default itself: `{name}: …`"),
-                false => format!("write a value: `{name}: \"\"`"),
+            Diagnostic::new(&codes::SCHEMA_AS_VALUE, input.span, message).help(match default {
+                Some((_, default)) => {
+                    let value = words::written(default).unwrap_or_else(|| "…".to_string());
+                    format!("write the default itself: `{name}: {value}`")
+                }
+                None => format!("write a value: `{name}: \"\"`"),
             }),
         );
     }

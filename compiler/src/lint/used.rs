@@ -167,7 +167,8 @@ pub fn outputs(survey: &Survey<'_>, report: &mut Report) {
             if by_itself || misspelt.contains(&bind.span) || ids.contains(&bind.span) {
                 continue;
             }
-            if suggested.contains(bind.name.as_str()) {
+            // Runners show the variable of that name when a recipe is done.
+            if suggested.contains(bind.name.as_str()) || bind.name == "final_output" {
                 continue;
             }
             let message = format!("nothing reads `{}`", bind.name);

@@ -20,7 +20,8 @@ pub fn quoted(expr: &Expr) -> String {
     name(expr).map_or_else(|| "this".to_string(), |name| format!("`{name}`"))
 }
 
-fn written(literal: &Literal) -> Option<String> {
+/// A value as it could be written, if that is short.
+pub fn written(literal: &Literal) -> Option<String> {
     Some(match literal {
         Literal::Null => "null".to_string(),
         Literal::Bool(flag) => flag.to_string(),

@@ -289,6 +289,8 @@ fn problems(
     sources: &[scan::Source],
 ) -> Vec<Problem> {
     let mut problems = Vec::new();
+    // The values in the text of one heredoc, which would be its arguments.
+    let mut values: (Option<usize>, Vec<&str>) = (None, Vec::new());
     for (hole, (at, position)) in holes.iter().zip(positions).enumerate() {
         let written = text.get(at.range.clone()).unwrap_or("");
         let mut problem = |code, message, help: String, fix| {
@@ -317,10 +319,12 @@ fn problems(
             continue;
         }
         if let Some(program) = &position.program {
+            let heredoc = position.place == Place::HeredocBody;
+            let number = heredoc.then(|| argument(text, at.range.start, written, &mut values));
             problem(
                 &codes::VALUE_IN_PROGRAM_TEXT,
                 format!("the value of `{written}` becomes part of the text that `{program}` reads"),
-                repair::as_argument(program, written, position.place == Place::HeredocBody),
+                repair::as_argument(program, written, number),
                 repair::in_program(text, holes, hole, sources),
             );
         }
@@ -336,4 +340,22 @@ fn problems(
         }
     }
     problems
+}
+
+/// Which argument of its program a value in a heredoc would be, counted from one.
+fn argument<'t>(
+    text: &str,
+    at: usize,
+    written: &'t str,
+    values: &mut (Option<usize>, Vec<&'t str>),
+) -> usize {
+    let opened = text.get(..at).and_then(|before| before.rfind("<<"));
+    if values.0 != opened {
+        *values = (opened, Vec::new());
+    }
+    let known = values.1.iter().position(|value| *value == written);
+    known.unwrap_or_else(|| {
+        values.1.push(written);
+        values.1.len() - 1
+    }) + 1
 }

@@ -48,15 +48,19 @@ pub(super) fn words_filter(at: &HoleAt, written: &str) -> Option<Repair> {
     })
 }
 
-/// How to hand a value to this program without making it source.
-pub(super) fn as_argument(program: &str, written: &str, heredoc: bool) -> String {
-    if heredoc {
+/// How to hand a value to this program without making it source. In a heredoc it would be the
+/// argument of this number.
+pub(super) fn as_argument(program: &str, written: &str, heredoc: Option<usize>) -> String {
+    if let Some(number) = heredoc {
+        let more = if number > 1 { "… " } else { "" };
         return match program {
             "sh" | "bash" | "dash" | "zsh" | "ksh" | "ash" => format!(
-                "pass it as an argument: `{program} -s -- {written} <<'EOF'`, and read it as \"$1\""
+                "pass it as an argument: `{program} -s -- {more}{written} <<'EOF'`, and read it \
+                 as \"${number}\""
             ),
             _ if program.starts_with("python") => format!(
-                "pass it as an argument: `{program} - {written} <<'EOF'`, and read it as sys.argv[1]"
+                "pass it as an argument: `{program} - {more}{written} <<'EOF'`, and read it as \
+                 sys.argv[{number}]"
             ),
             _ => {
                 "pass it as an argument or through the environment, apart from the text".to_owned()

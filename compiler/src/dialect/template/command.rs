@@ -18,7 +18,7 @@ impl<'a> Lower<'_, 'a> {
     /// The words of a command; none if it is none, which has been said.
     pub fn command(&mut self, text: Text<'a>, env: &Env<'a>) -> Option<Vec<Term>> {
         let found = split(text.text());
-        let before = self.errors();
+        let (before, said) = (self.errors(), self.report.findings.len());
         self.oddities(text, &found);
         if found.words.first().is_none_or(|word| word.text.is_empty()) {
             let message = match found.words.is_empty() {
@@ -46,6 +46,11 @@ impl<'a> Lower<'_, 'a> {
             }
             self.split_hole(text, &found.words, number);
             words.push(self.word(text, word, env));
+        }
+        // A placeholder that blanks have cut in two has been said.
+        let mut new = self.report.findings.iter().skip(said);
+        if !new.any(|finding| finding.code == &codes::SPLIT_PLACEHOLDER) {
+            self.lone_braces(text.text(), env, &|range| text.span(range));
         }
         if self.errors() == before {
             self.look_at_words(&words, env);
@@ -170,9 +175,9 @@ impl<'a> Lower<'_, 'a> {
         if !holes::is_name(name) {
             return;
         }
-        let message = "nothing closes this brace, so it is plain text";
-        let span = text.span(word.source(open..open + 1));
-        self.add(
+        let message = format!("nothing closes this brace, so `{name}` is plain text");
+        let span = text.span(word.source(open..open + 1 + name.len()));
+        self.report_once(
             Diagnostic::new(&codes::BAD_PLACEHOLDER, span, message)
                 .severity(codes::Severity::Warning)
                 .help(format!("write `{{{rest}}}`, if a placeholder is meant")),
@@ -269,6 +274,7 @@ impl<'a> Lower<'_, 'a> {
                 ..
             } => {
                 self.not_outside(env, name, at(name_at.clone()));
+                self.nearly_known(name, at(name_at.clone()), env);
                 if no.starts_with("//") {
                     let message = format!("the first text ends at the first colon: it is `{yes}`");
                     self.report_once(

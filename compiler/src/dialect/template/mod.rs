@@ -8,6 +8,7 @@ mod command;
 mod control;
 mod defaults;
 mod habits;
+mod halves;
 mod holes;
 mod known;
 mod names;

@@ -234,9 +234,19 @@ impl<'a> Lower<'_, 'a> {
         self.fields(node, entries, place);
         if node.get("template").is_none() && node.get("name").is_some() {
             self.foreign = true;
+            for field in ["values", "timeout", "delay", "retry"] {
+                if let Some(texts) = node.get(field) {
+                    self.passed(texts, env);
+                }
+            }
             return None;
         }
         let outer = self.env_of(node, env, true);
+        for field in ["defaults", "artifacts", "mailbox", "control"] {
+            if let Some(texts) = node.get(field) {
+                self.passed(texts, &outer);
+            }
+        }
         let guarded = outer.guarded || self.field(node, "when").is_some();
         let repeat = self.field(node, "repeat");
         let repeat = repeat.map(|repeat| self.repeat(repeat, &outer, guarded));
@@ -473,7 +483,7 @@ impl<'a> Lower<'_, 'a> {
             let finding = if LATER.contains(&name) {
                 let message = format!("`{name}` belongs to a later release of the standard");
                 Diagnostic::new(&codes::LATER_FIELD, span, message)
-                    .help("it has no effect here; remove it")
+                    .help("`rrc` follows 0.13.0, where it has no effect: do not rely on it")
             } else if RECIPE_LAYER.contains(&name) {
                 let message = format!("`{name}` belongs to the recipe layer, not to the template");
                 Diagnostic::new(&codes::RECIPE_LAYER, span, message)
@@ -498,10 +508,17 @@ impl<'a> Lower<'_, 'a> {
             && !self.is_null(entry.value)
         {
             let message = "`output` has no effect below the root";
-            self.add(
-                Diagnostic::new(&codes::IDLE_FIELD, key_span(entry), message)
-                    .help("move it to the outermost object"),
-            );
+            let finding = Diagnostic::new(&codes::IDLE_FIELD, key_span(entry), message);
+            let stdout = self
+                .text(entry.value)
+                .is_some_and(|text| text.text() == "stdout");
+            self.add(match stdout {
+                // Which is what the template gives anyway.
+                true => finding
+                    .severity(codes::Severity::Note)
+                    .help("remove it: without it, too, the output is what is printed"),
+                false => finding.help("move it to the outermost object"),
+            });
         }
     }
 }
