@@ -7,22 +7,20 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 pub fn build(args: &BuildArgs, global: &Global, streams: &mut Streams<'_>) -> io::Result<u8> {
-    let config = match plan::configuration(&args.file, global, streams)? {
+    let file = &plan::meant(&args.file, global);
+    let config = match plan::configuration(file, global, streams)? {
         Ok(config) => config,
         Err(code) => return Ok(code),
     };
-    let built = match plan::compile(&args.file, None, &[], &config, global, streams)? {
+    let built = match plan::compile(file, None, &[], &config, global, streams)? {
         Ok(compiled) => compiled.plan,
         Err(code) => return Ok(code),
     };
     let bytes = encode(&built);
-    if let Err(code) = plan::admit(&args.file, built, global, streams)? {
+    if let Err(code) = plan::admit(file, built, global, streams)? {
         return Ok(code);
     }
-    let output = args
-        .output
-        .clone()
-        .unwrap_or_else(|| default_output(&args.file));
+    let output = args.output.clone().unwrap_or_else(|| default_output(file));
     if args.check {
         return current(&output, &bytes, streams);
     }

@@ -204,10 +204,10 @@ pub struct RunArgs {
     #[arg(long)]
     pub progress: bool,
     /// Run only steps without tags or with one of these
-    #[arg(long, value_name = "TAGS", value_delimiter = ',')]
+    #[arg(long, value_name = "TAGS", value_delimiter = ',', value_parser = trimmed)]
     pub include_tags: Vec<String>,
     /// Do not run steps with one of these tags
-    #[arg(long, value_name = "TAGS", value_delimiter = ',')]
+    #[arg(long, value_name = "TAGS", value_delimiter = ',', value_parser = trimmed)]
     pub exclude_tags: Vec<String>,
     /// Answer the approval after this stage with yes
     #[arg(long, value_name = "STAGE")]
@@ -386,4 +386,9 @@ impl Global {
             }
         }
     }
+}
+
+/// One of several words between commas.
+fn trimmed(word: &str) -> Result<String, std::convert::Infallible> {
+    Ok(word.trim().to_string())
 }

@@ -3,7 +3,8 @@
 use crate::Streams;
 use crate::cli::RunFormat;
 use crate::results::Clock;
-use rrc_compiler::ir::{EXCLUDE_TAGS, Graph, INCLUDE_TAGS, Node, OnFailure, Program, Step};
+use rrc_compiler::ir::flow::{Stage, Term, Work};
+use rrc_compiler::ir::{Action, EXCLUDE_TAGS, Graph, INCLUDE_TAGS, Node, OnFailure, Program, Step};
 use rrc_compiler::sketch::{Planned, sketch};
 use rrc_compiler::source::Sources;
 use rrc_vm::convert::to_json;
@@ -113,6 +114,70 @@ pub fn explain(program: &Program, sources: &Sources, streams: &mut Streams<'_>) 
     Ok(())
 }
 
+/// A command as it is written, from its first word to its last. A placeholder knows where its
+/// name stands; its braces are around that.
+fn written<'s>(sources: &'s Sources, first: &Term, last: &Term) -> &'s str {
+    let text = &sources.get(first.span.source).text;
+    let (start, end) = (first.span.range().start, last.span.range().end);
+    let ends = |c: char| c.is_whitespace() || c == '"';
+    let start = text
+        .get(..start)
+        .map(|before| before.rfind(ends).map_or(0, |at| at + 1));
+    let end = text
+        .get(end..)
+        .map(|rest| end + rest.find(ends).unwrap_or(rest.len()));
+    let range = start.zip(end).map(|(start, end)| start..end);
+    range.and_then(|range| text.get(range)).unwrap_or_default()
+}
+
+/// The commands of a template, and what stands around them.
+fn explain_stage(
+    stage: &Stage,
+    depth: usize,
+    number: &mut usize,
+    sources: &Sources,
+    streams: &mut Streams<'_>,
+) -> io::Result<()> {
+    let (indent, mut about) = ("  ".repeat(depth), String::new());
+    if let Some(guard) = &stage.guard {
+        about.push_str(&format!(" if {}", sources.text(guard.span)));
+    }
+    if let Some(tries) = &stage.tries {
+        about.push_str(&format!(", up to {} tries", sources.text(tries.most.span)));
+    }
+    let (inner, how): (Vec<&Stage>, String) = match &stage.work {
+        Work::Run { words, .. } => {
+            *number += 1;
+            let text = words.first().zip(words.last());
+            let text = text.map_or("", |(first, last)| written(sources, first, last));
+            return writeln!(streams.out, "{indent}{number}. {text}{about}");
+        }
+        Work::Inside(inner) => (vec![inner], String::new()),
+        Work::Seq(all) => (all.iter().collect(), String::new()),
+        Work::Par(all) => (all.iter().collect(), "at once".to_string()),
+        Work::Times(times) => {
+            let count = sources.text(times.count.span);
+            let at_once = if times.at_once { ", at once" } else { "" };
+            (vec![&times.body], format!("{count} times{at_once}"))
+        }
+    };
+    let depth = match (how.is_empty(), about.is_empty()) {
+        (true, true) => depth,
+        (true, false) => {
+            writeln!(streams.out, "{indent}in turn{about}:")?;
+            depth + 1
+        }
+        (false, _) => {
+            writeln!(streams.out, "{indent}{how}{about}:")?;
+            depth + 1
+        }
+    };
+    for stage in inner {
+        explain_stage(stage, depth, number, sources, streams)?;
+    }
+    Ok(())
+}
+
 fn explain_step(
     step: &Step,
     depth: usize,
@@ -143,7 +208,11 @@ fn explain_step(
                 inner.extend(steps);
             }
         }
-        Node::Act(_) => {}
+        Node::Act(action) => {
+            if let (true, Action::Flow(flow)) = (step.kind.is_hidden(), &**action) {
+                return explain_stage(&flow.root, depth, number, sources, streams);
+            }
+        }
     }
     if !step.kind.is_hidden() {
         *number += 1;

@@ -3,12 +3,12 @@
 use crate::cli::Global;
 use crate::config::Config;
 use crate::disk::{Disk, read_at_most};
-use crate::{NO_RECIPE, Streams, USAGE};
+use crate::{NO_RECIPE, Streams, USAGE, check};
 use rrc_compiler::codes;
 use rrc_compiler::diagnostic::{Diagnostic, Report};
 use rrc_compiler::ir::Program;
 use rrc_compiler::source::{Source, Sources, Span};
-use rrc_compiler::world::ReadError;
+use rrc_compiler::world::{ReadError, World};
 use rrc_compiler::{Options, report, suppress};
 use rrc_vm::codec::{self, DecodeFailure};
 use rrc_vm::plan::Plan;
@@ -35,6 +35,17 @@ pub fn hash(text: &str) -> [u8; 32] {
     blake3::hash(text.as_bytes()).into()
 }
 
+/// The file that is meant: by its path, or by the name of a recipe on the search path.
+pub fn meant(file: &str, global: &Global) -> String {
+    let path = Path::new(file);
+    if path.exists() || file.contains('/') || path.extension().is_some() {
+        return file.to_string();
+    }
+    let config = Config::find("rrc.toml", global).unwrap_or_default();
+    let found = Disk::new(global, &Arc::new(config)).find_recipe(file, "");
+    found.unwrap_or_else(|| file.to_string())
+}
+
 /// What came of a recipe.
 pub struct Compiled {
     pub program: Program,
@@ -54,6 +65,10 @@ pub fn compile(
     let missing = !Path::new(path).exists();
     if missing && !path.contains('/') && Path::new(path).extension().is_none() {
         writeln!(streams.err, "rrc: there is no recipe `{path}`")?;
+        writeln!(
+            streams.err,
+            "help: `rrc list` shows those that can be called by name; others are called by path"
+        )?;
         return Ok(Err(NO_RECIPE));
     }
     let mut sources = Sources::default();
@@ -65,6 +80,11 @@ pub fn compile(
         ..global.options()
     };
     let checked = rrc_compiler::check(&Disk::new(global, config), path, options, &mut sources);
+    if global.verbose
+        && let Some(line) = check::choice(path, &checked, &sources)
+    {
+        writeln!(streams.err, "{line}")?;
+    }
     let standing = checked.silenced.iter().filter(|f| suppress::stands(f));
     let mut shown = checked.report.clone();
     shown.findings.extend(standing.cloned());

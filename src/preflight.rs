@@ -11,6 +11,7 @@ use rrc_runtime::agent::{self, Agents, Commands, KNOWN, Question};
 use rrc_runtime::process::find_program;
 use rrc_vm::plan::{HostCall, HostKind, NeedKind, Plan};
 use rrc_vm::value::Map;
+use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -246,7 +247,38 @@ impl Preflight<'_> {
                 ));
             }
         }
+        for name in &self.args.secret {
+            let given = self.given.keys().map(|name| &**name);
+            let names: Vec<&str> = known.iter().copied().chain(given).collect();
+            if !names.contains(&name.as_str())
+                && let Some(near) = nearest(name, names)
+            {
+                notices.push(format!(
+                    "no variable `{name}` is there to hide; did you mean `{near}`?"
+                ));
+            }
+        }
+        notices.extend(self.unknown_tags());
         notices
+    }
+
+    /// Tags that no step has: a slip among them leaves out what was meant.
+    fn unknown_tags(&self) -> Vec<String> {
+        if self
+            .plan
+            .calls
+            .iter()
+            .any(|call| call.kind == HostKind::Recipe)
+        {
+            return Vec::new();
+        }
+        let texts = (0..self.plan.texts.len() as u32).map(|id| self.text(id));
+        let texts: HashSet<&str> = texts.collect();
+        let tags = self.args.include_tags.iter().chain(&self.args.exclude_tags);
+        let unknown = tags.filter(|tag| !tag.is_empty() && !texts.contains(tag.as_str()));
+        unknown
+            .map(|tag| format!("no step has the tag `{tag}`"))
+            .collect()
     }
 
     fn answered(&self, stage: &str) -> bool {

@@ -198,7 +198,7 @@ pub fn again(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::
     let wanted = args.resume.as_deref().or(args.replay.as_deref());
     let wanted = wanted.unwrap_or_default();
     let found = match (wanted, args.file.as_deref()) {
-        ("", Some(file)) => latest(file),
+        ("", Some(file)) => latest(&plan::meant(file, global)),
         ("", None) => Err("name a recipe or a run to go on with".to_string()),
         // `--resume recipe.yaml`: no run is called like a file.
         (file, None) if args.resume.is_some() && Path::new(file).is_file() => latest(file),
@@ -418,6 +418,7 @@ fn replay(
     };
     let compiled = match args.file.as_deref() {
         Some(file) => {
+            let file = &plan::meant(file, global);
             let config = match plan::configuration(file, global, streams)? {
                 Ok(config) => config,
                 Err(code) => return Ok(code),

@@ -96,7 +96,7 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
     if args.resume.is_some() || args.replay.is_some() {
         return recorded::again(args, global, streams);
     }
-    let file = args.file.as_deref().unwrap_or_default();
+    let file = &plan::meant(args.file.as_deref().unwrap_or_default(), global);
     let mut given = Map::default();
     if !values::put_over(&mut given, args.vars.as_deref(), &args.set, streams)? {
         return Ok(USAGE);
@@ -279,7 +279,14 @@ fn perform(
         .get(verified.plan().name)
         .unwrap_or_default();
     let mut audit = match &args.audit_dir {
-        Some(directory) => Some(Audit::create(directory, name, clock)?),
+        Some(directory) => match Audit::create(directory, name, clock) {
+            Ok(audit) => Some(audit),
+            Err(error) => {
+                let place = directory.display();
+                let words = format!("--audit-dir {place}: {error}");
+                return Err(io::Error::new(error.kind(), words));
+            }
+        },
         None => None,
     };
     // A reader that goes away does not end the run: its steps have effects that count.

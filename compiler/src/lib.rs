@@ -84,6 +84,15 @@ pub fn check(
         root.secrets.extend_from_slice(options.secrets);
     }
     let links = resolve::resolve(&loaded.program, &mut report);
+    if let Some(given) = options.given {
+        // Empty unless the caller gives it: it does.
+        report.findings.retain(|finding| {
+            let named = || sources.text(finding.span).trim();
+            finding.code != &codes::UNDEFINED_VARIABLE
+                || finding.severity != codes::Severity::Warning
+                || !given.contains_key(named())
+        });
+    }
     bounds::bounds(&loaded.program, &mut report);
     // A file that is read in the wrong dialect means something else than what it seems to mean.
     let confused = report

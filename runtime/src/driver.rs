@@ -19,7 +19,7 @@ use crate::secret::Secrets;
 use history::Recall;
 use machines::Machines;
 use perform::{Asked, Job, Ready, Running};
-use rrc_vm::fault::FailureKind;
+use rrc_vm::fault::{Failure, FailureKind};
 use rrc_vm::isa::Status;
 use rrc_vm::machine::{Finished, Note, Poll};
 use rrc_vm::plan::{Need, NeedKind, Plan, StepKind};
@@ -166,6 +166,8 @@ struct Driver<'a> {
     next_ticket: u64,
     /// The last reply to the work of each open step, and what stands around each.
     answered: FxHashMap<RecordId, Again>,
+    /// What the work of open steps gave: a step may fail over that, and it says why.
+    said: FxHashMap<RecordId, Value>,
     around: FxHashMap<RecordId, Option<RecordId>>,
     /// The reply that made the last step fail, and where that step stood.
     failed: Option<Again>,
@@ -233,6 +235,7 @@ impl<'a> Driver<'a> {
             kept: FxHashSet::default(),
             next_ticket: 0,
             answered: FxHashMap::default(),
+            said: FxHashMap::default(),
             around: FxHashMap::default(),
             failed: None,
             failed_in: None,
@@ -473,17 +476,31 @@ impl<'a> Driver<'a> {
                 status,
                 value,
             } => {
+                let result = self.with_reply(record.0, value);
                 self.about(
                     record.0,
                     What::StepEnd {
                         status,
-                        result: value,
+                        result,
                         output: self.records.output(record.0),
                     },
                 );
                 self.steps.remove(&record.0);
                 self.close(record.0, status);
             }
+        }
+    }
+
+    /// A failure over what a reply holds, with the reply: it is no JSON, or cannot be stored.
+    fn with_reply(&mut self, record: RecordId, value: Value) -> Value {
+        let said = self.said.remove(&record);
+        match (value, said) {
+            (Value::Failure(failure), Some(said)) if matches!(failure.data, Value::Null) => {
+                let mut failure = Failure::clone(&failure);
+                failure.data = said;
+                Value::Failure(Rc::new(failure))
+            }
+            (value, _) => value,
         }
     }
 

@@ -75,6 +75,8 @@ fn once(files: &mut Vec<Named>) {
 fn walk(directory: &str, files: &mut Vec<Named>, directories: &mut Vec<PathBuf>) {
     let entries = ignore::WalkBuilder::new(directory)
         .hidden(false)
+        // What a repository ignores is no recipe of it, also in a copy without its history.
+        .require_git(false)
         .filter_entry(|entry| entry.file_name() != ".git" && entry.file_name() != ".rrc")
         .build()
         .flatten();

@@ -245,7 +245,8 @@ fn wanted(finding: &Diagnostic, args: &CheckArgs, config: &Config) -> bool {
     selected && !ignored
 }
 
-fn choice(file: &str, checked: &Checked, sources: &Sources) -> Option<String> {
+/// Which dialect a file was read in, and why.
+pub fn choice(file: &str, checked: &Checked, sources: &Sources) -> Option<String> {
     let Choice { dialect, reason } = checked.choice.as_ref()?;
     let why = match reason {
         Reason::Pinned => "as asked".to_string(),

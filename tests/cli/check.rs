@@ -4,6 +4,15 @@ use crate::binary::Folder;
 use crate::{BAD, GOOD, WARNING};
 
 #[test]
+fn what_git_ignores_is_passed_over_in_a_copy_without_history() {
+    let folder = Folder::with("a.yaml", GOOD);
+    folder.write("made/b.yaml", BAD);
+    folder.write(".gitignore", "made/\n");
+    folder.rrc(&["check"]).go().exits(0);
+    folder.rrc(&["check", "made/b.yaml"]).go().exits(1);
+}
+
+#[test]
 fn a_directory_is_walked_as_git_sees_it() {
     let folder = Folder::with("b.yaml", BAD);
     folder.write("a.yml", BAD);

@@ -306,3 +306,89 @@ fn a_full_disk_is_said() {
         .exits(2)
         .err_has("no/such/folder");
 }
+
+#[test]
+fn a_recipe_on_the_search_path_is_called_by_its_name() {
+    let recipe = "name: greet\nsteps:\n  - {id: hello, command: echo hello}\n";
+    let folder = Folder::with("greet.yaml", recipe);
+    folder.write("kept/wave.yml", recipe);
+    folder.rrc(&["run", "greet"]).go().exits(0);
+    folder.rrc(&["run", "-R", "kept", "wave"]).go().exits(0);
+    folder.rrc(&["build", "greet"]).go().exits(0);
+    assert!(folder.has("greet.rrb"));
+    folder
+        .rrc(&["run", "wave"])
+        .go()
+        .exits(3)
+        .no_out()
+        .err_has("there is no recipe `wave`")
+        .err_has("rrc list");
+    // A file of that name is the file.
+    folder.write("wave", recipe);
+    folder.rrc(&["run", "wave"]).go().exits(0);
+}
+
+#[test]
+fn a_run_says_which_dialect_it_reads_when_asked() {
+    let recipe = "name: greet\nsteps:\n  - {id: hello, command: echo hello}\n";
+    let folder = Folder::with("greet.yaml", recipe);
+    folder
+        .rrc(&["run", "-v", "greet.yaml"])
+        .go()
+        .exits(0)
+        .err_has("read as amplihack, because of `command` without `type` in line 3");
+    folder.rrc(&["run", "greet.yaml"]).go().exits(0).no_err();
+}
+
+#[test]
+fn what_is_given_is_not_said_to_be_missing() {
+    let recipe = "name: greet\nsteps:\n  - {id: hello, command: 'echo {{who}} {{whom}}'}\n";
+    let folder = Folder::with("greet.yaml", recipe);
+    let said = folder
+        .rrc(&["run", "-s", "who=ada", "greet.yaml"])
+        .go()
+        .exits(0)
+        .err_has("nothing defines `whom`");
+    assert!(!said.err.contains("`who`;"), "{said:?}");
+}
+
+#[test]
+fn slips_in_names_of_tags_and_secrets_are_said() {
+    let recipe = "name: t\ncontext: {password: x}\nsteps:\n  \
+                  - {id: a, command: 'true', when_tags: [slow]}\n";
+    let folder = Folder::with("t.yaml", recipe);
+    folder
+        .rrc(&[
+            "run",
+            "--include-tags",
+            "slwo",
+            "--secret",
+            "pasword",
+            "t.yaml",
+        ])
+        .go()
+        .exits(0)
+        .err_has("no step has the tag `slwo`")
+        .err_has("no variable `pasword` is there to hide; did you mean `password`?");
+    let quiet = [
+        "run",
+        "--include-tags",
+        " slow , slow",
+        "--secret",
+        "password",
+        "t.yaml",
+    ];
+    let said = folder.rrc(&quiet).go().exits(0).no_err();
+    assert!(said.out.contains("completed a"), "{said:?}");
+}
+
+#[test]
+fn an_audit_that_cannot_be_written_names_the_place() {
+    let folder = Folder::with("greet.yaml", GOOD);
+    folder.write("taken", "");
+    folder
+        .rrc(&["run", "--audit-dir", "taken/deep", "greet.yaml"])
+        .go()
+        .exits(2)
+        .err_has("--audit-dir taken/deep: ");
+}

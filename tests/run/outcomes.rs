@@ -431,3 +431,18 @@ fn steps_of_a_parent_are_known_and_look_beside_it() {
     let said = run(&folder, &[], 0);
     assert_eq!(said["context"]["h"], "helped");
 }
+
+#[test]
+fn what_was_no_json_is_shown() {
+    let steps = "- {id: a, type: bash, command: 'echo plain words; echo why >&2', parse_json: true, max_output_size: 5}\n";
+    let all = report(&amplifier(steps), &[], 1);
+    let ended = step(&all, "a");
+    assert_eq!(ended["exit_code"], 0);
+    assert_eq!(ended["stdout_truncated"], true);
+    let folder = Folder::with("main.yaml", amplifier(steps));
+    folder
+        .rrc(&["run", "main.yaml"])
+        .go()
+        .exits(1)
+        .out_has("a: the text holds no JSON\n  stdout| plain\n  stderr| why\n");
+}

@@ -468,7 +468,9 @@ impl Walker<'_> {
                 self.at_once(each, id, &items, width, &mut run, task)?;
             }
         }
-        Ok(self.collected(each.collect.as_ref(), each.last.as_ref(), run, task))
+        let own = each.width.is_none() && binds_value(&each.body);
+        let binds = (each.collect.as_ref(), each.last.as_ref());
+        Ok(self.collected(binds, own, run, task))
     }
 
     fn in_turn(
@@ -547,7 +549,8 @@ impl Walker<'_> {
         let result = self.again(body, id, &mut run, task);
         held.into_iter().for_each(|held| held.put_back(task));
         result?;
-        Ok(self.collected(body.collect.as_ref(), body.last.as_ref(), run, task))
+        let binds = (body.collect.as_ref(), body.last.as_ref());
+        Ok(self.collected(binds, binds_value(&body.body), run, task))
     }
 
     fn again(
@@ -617,8 +620,8 @@ impl Walker<'_> {
 
     fn collected(
         &mut self,
-        collect: Option<&Bind>,
-        last: Option<&Bind>,
+        (collect, last): (Option<&Bind>, Option<&Bind>),
+        own: bool,
         run: Iterations,
         task: &mut Task,
     ) -> Value {
@@ -636,7 +639,7 @@ impl Walker<'_> {
             self.saw("last");
             set(task, &bind.name, run.last);
         }
-        if collect.or(last).is_some() {
+        if own || collect.or(last).is_some() {
             self.trace.own(&task.record, format!("output {result:?}"));
         }
         result

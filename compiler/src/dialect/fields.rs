@@ -318,6 +318,17 @@ pub static BACKOFF: Shape = Shape {
     open: &["x-*"],
 };
 
+pub static PREFERENCE: Shape = Shape {
+    what: "preference",
+    fields: &[
+        field("provider", Type::Text, "who serves the model"),
+        field("model", Type::Text, "the model"),
+        field("class", Type::Text, "what kind of model"),
+    ],
+    hints: &[],
+    open: &["x-*"],
+};
+
 pub static HOOKS: Shape = Shape {
     what: "`hooks`",
     fields: &[
@@ -384,12 +395,16 @@ pub static STEP: Shape = Shape {
         field("prompt", Type::Text, "what to ask it"),
         field("mode", Type::Text, "a mode the agent works in"),
         field("agent_config", Type::Any, "settings of the agent"),
-        field("spawn_mode", Type::Text, "how the agent is started"),
+        field(
+            "spawn_mode",
+            Type::Choice(&["subprocess"]),
+            "how the agent is started",
+        ),
         field("provider", Type::Text, "who serves the model"),
         field("model", Type::Text, "the model"),
         field(
             "provider_preferences",
-            Type::Any,
+            Type::List(&Type::Nested(&PREFERENCE)),
             "providers and models, best first",
         ),
         field("model_role", Type::Text, "what the model is for"),
@@ -490,11 +505,6 @@ pub static STEP: Shape = Shape {
             &["while_steps"],
             Type::List(&Type::Nested(&STEP)),
             "the steps of each iteration",
-        ),
-        field(
-            "once",
-            Type::Bool,
-            "never run it again when a run is resumed",
         ),
     ],
     hints: &[

@@ -14,6 +14,12 @@ use crate::ir::{Action, Bind, Each, Expr, Guard, Node, OnFailure, Read, Step, Wh
 /// Iterations of a loop when the recipe does not say.
 const ITERATIONS: i64 = 100;
 
+/// Whether a field stands there and is not turned off.
+fn asked(fields: &Fields<'_>, field: &str) -> bool {
+    let node = fields.node(field);
+    node.is_some_and(|node| node.text().is_none_or(|text| text.text() != "false"))
+}
+
 impl Lower<'_> {
     /// Fields that mean something only on a loop.
     pub fn loop_only(&mut self, fields: &Fields<'_>, looped: bool) {
@@ -33,15 +39,24 @@ impl Lower<'_> {
                 .map(|scalar| resolve(scalar, self.dialect.schema));
             scalar != Some(Plain::Bool(false))
         });
-        if at_once && fields.has("break_when") {
-            let span = fields
-                .key_span("break_when")
-                .unwrap_or_else(|| fields.head());
-            let message = "`break_when` cannot end iterations that run at once";
-            self.report.add(
-                Diagnostic::new(&codes::EXCLUSIVE_FIELDS, span, message)
-                    .help("remove `parallel` to run them one after the other, or `break_when`"),
-            );
+        for (field, message) in [
+            (
+                "break_when",
+                "`break_when` cannot end iterations that run at once",
+            ),
+            (
+                "checkpoint_iterations",
+                "`checkpoint_iterations` is for iterations that run one after the other",
+            ),
+        ] {
+            if at_once && asked(fields, field) {
+                let span = fields.key_span(field).unwrap_or_else(|| fields.head());
+                self.report.add(
+                    Diagnostic::new(&codes::EXCLUSIVE_FIELDS, span, message).help(format!(
+                        "remove `parallel` to run them one after the other, or `{field}`"
+                    )),
+                );
+            }
         }
         self.without_loop(fields, looped);
     }
@@ -102,6 +117,15 @@ impl Lower<'_> {
 
     pub fn body_steps(&mut self, fields: &Fields<'_>) -> Node {
         let items = fields.list("steps", self.report).unwrap_or_default();
+        if items.is_empty()
+            && let Some(node) = fields.node("steps")
+            && node.list().is_some()
+        {
+            self.report.add(
+                Diagnostic::new(&codes::BAD_VALUE, node.span, "the loop has no steps")
+                    .help("add a step, or remove the loop"),
+            );
+        }
         let mut steps: Vec<Step> = items.iter().filter_map(|item| self.step(*item)).collect();
         if fields.boolean("once", self.report).unwrap_or(false) {
             steps.iter_mut().for_each(once);

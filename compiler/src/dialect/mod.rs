@@ -11,6 +11,7 @@ pub mod choose;
 pub mod fields;
 mod literal;
 mod loops;
+mod model;
 mod order;
 mod pace;
 mod portable;

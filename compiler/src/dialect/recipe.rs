@@ -215,17 +215,19 @@ impl Lower<'_> {
                 fields.require(field, self.report);
             }
         }
-        let description = fields.text("description", self.report);
-        let required = self.dialect.required.contains(&"description") && options.deliberate;
-        if let Some(description) = description.filter(|text| required && text.text().is_empty()) {
-            self.report.add(
-                Diagnostic::new(
-                    &codes::BAD_VALUE,
-                    description.whole(),
-                    "`description` is blank",
-                )
-                .help("say in a sentence what the recipe does"),
-            );
+        let about = fields.text("description", self.report);
+        if options.deliberate && !self.dialect.required.is_empty() {
+            if let Some(about) = about
+                && about.text().trim().is_empty()
+            {
+                self.report.add(
+                    Diagnostic::new(&codes::BAD_VALUE, about.whole(), "`description` is blank")
+                        .help("say what the recipe does, in a sentence"),
+                );
+            }
+            if let Some(name) = name {
+                self.recipe_name(name);
+            }
         }
         if let Some(version) = fields.text("version", self.report)
             && options.deliberate
@@ -234,6 +236,29 @@ impl Lower<'_> {
             self.version(version);
         }
         name.map(|name| name.text().to_string()).unwrap_or_default()
+    }
+
+    /// What a runner that is strict about recipes takes as the name of one.
+    fn recipe_name(&mut self, name: Written<'_>) {
+        let text = name.text().trim();
+        let fits = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
+        if text.is_empty() || text.chars().all(fits) {
+            return;
+        }
+        let parts = text
+            .split(|c: char| !fits(c))
+            .filter(|part| !part.is_empty());
+        let plain = parts.collect::<Vec<_>>().join("-");
+        let message =
+            format!("`{text}` is no name of a recipe: letters, digits, `-` and `_` make one");
+        let mut finding = Diagnostic::new(&codes::BAD_VALUE, name.inner(), message);
+        if !plain.is_empty() {
+            // The recipe may say its name to somebody.
+            let message = format!("write `{plain}`");
+            finding = finding.fix(Fix::unsafe_(message, name.whole(), plain));
+        }
+        self.report
+            .add(finding.help("put more words about it into `description`"));
     }
 
     fn version(&mut self, version: Written<'_>) {

@@ -11,7 +11,7 @@ use super::{strange, template};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Fix, Report};
 use crate::doc::fields::{Fields, name_span, text_of};
-use crate::doc::{Kind, Node as Doc, Plain, resolve};
+use crate::doc::{Kind, Node as Doc, Plain, Schema, resolve};
 use crate::ir::flow::{Around, Flow};
 use crate::ir::{
     Action, Agent, Attempts, Bind, Call, Compare, EXCLUDE_TAGS, Equality, Exec, Expr, ExprKind,
@@ -250,6 +250,13 @@ impl Lower<'_> {
             return None;
         }
         let shell = fields.text("shell", self.report);
+        if let Some(shell) = shell
+            && shell.text().trim().is_empty()
+        {
+            let finding = Diagnostic::new(&codes::BAD_VALUE, shell.whole(), "`shell` is blank");
+            self.report
+                .add(finding.help("name a shell, or remove it: then it is `/bin/bash`"));
+        }
         let said = self.report.findings.len();
         self.prints_json = fields.boolean("parse_json", &mut Report::default()) == Some(true);
         let script = self.script(command);
@@ -291,6 +298,8 @@ impl Lower<'_> {
             fields.require("agent", self.report);
         }
         self.one_model(fields);
+        fields.choice("spawn_mode", self.report);
+        let preferred = self.preferred_model(fields);
         if fields.require("prompt", self.report).is_none() {
             strange::only_described(fields, self.report);
             return None;
@@ -307,33 +316,13 @@ impl Lower<'_> {
             model: fields
                 .text("model", self.report)
                 .map(|text| text.text().to_string())
-                .or_else(|| preferred_model(fields)),
+                .or(preferred),
             cwd: self.optional_text(fields, "cwd"),
             env: self.env(fields),
             once: fields.boolean("once", self.report).unwrap_or(false),
             stage: fields.boolean("auto_stage", self.report).unwrap_or(false),
         };
         Some(Node::Act(Box::new(Action::Agent(agent))))
-    }
-
-    /// Three ways to choose a model, of which a step takes one.
-    fn one_model(&mut self, fields: &Fields<'_>) {
-        let ways = ["provider", "model", "provider_preferences", "model_role"];
-        let used: Vec<&str> = ways.into_iter().filter(|field| fields.has(field)).collect();
-        // A provider and its model are one way.
-        let rest = used
-            .iter()
-            .filter(|field| !["provider", "model"].contains(field));
-        let count =
-            rest.count() + usize::from(used.iter().any(|f| *f == "provider" || *f == "model"));
-        if let (true, Some(last), Some(first)) = (count > 1, used.last(), used.first()) {
-            let span = fields.key_span(last).unwrap_or_else(|| fields.head());
-            let message = format!("`{first}` and `{last}` both choose a model");
-            self.report.add(
-                Diagnostic::new(&codes::EXCLUSIVE_FIELDS, span, message)
-                    .help("keep one way of choosing it"),
-            );
-        }
     }
 
     fn sub_recipe(&mut self, fields: &Fields<'_>) -> Option<Node> {
@@ -492,7 +481,7 @@ impl Lower<'_> {
             let Some(text) = text_of(&what, entry.value, self.dialect.schema, self.report) else {
                 continue;
             };
-            // Numbers and booleans read as the dialect reads them: `yes` may be `true`.
+            // Numbers and booleans read as the dialect reads them: `yes` may be `true`, `010` 8.
             let value = entry
                 .value
                 .scalar()
@@ -500,6 +489,9 @@ impl Lower<'_> {
             let text = match value {
                 Some(Plain::Bool(value)) => Text::literal(text.whole(), value.to_string()),
                 Some(Plain::Null) => Text::literal(text.whole(), ""),
+                Some(Plain::Int(value)) if self.dialect.schema == Schema::Yaml11 => {
+                    Text::literal(text.whole(), value.to_string())
+                }
                 _ => self.text(text),
             };
             env.push((name.to_string(), text));
@@ -677,14 +669,6 @@ impl Lower<'_> {
             _ => OnFailure::Stop,
         }
     }
-}
-
-/// The model that is preferred to all others.
-fn preferred_model(fields: &Fields<'_>) -> Option<String> {
-    let preferences = fields.node("provider_preferences")?.list()?;
-    let models = preferences.iter().filter_map(|one| one.get("model"));
-    let mut texts = models.filter_map(|model| model.text());
-    texts.next().map(|model| model.text().to_string())
 }
 
 fn milliseconds(seconds: f64) -> i64 {

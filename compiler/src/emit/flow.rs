@@ -161,8 +161,13 @@ impl Emitter<'_> {
             terms::term(&mut w, &mut self.tables, output);
             let wrong = w.label();
             w.push(Instr::JumpFailed { to: w.to(wrong) });
+            // A template says both; a step of a recipe has one value.
+            let field = match self.program.units[self.current].result {
+                Some(_) => "output",
+                None => "stdout",
+            };
             w.push(Instr::Put {
-                name: self.tables.text("output"),
+                name: self.tables.text(field),
             });
             w.push(Instr::Return {});
             w.bind(wrong);

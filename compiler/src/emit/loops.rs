@@ -4,7 +4,7 @@ use super::Emitter;
 use super::builder::{Label, Writer};
 use super::expr::{self, DEPTH, SCOPE};
 use super::step::{Exits, Opening, Taken};
-use crate::ir::{Bind, Each, Expr, Guard, Step, While};
+use crate::ir::{Bind, Each, Expr, Guard, Read, Step, While};
 use crate::schedule::set_by;
 use rrc_vm::isa::{Instr, Kind, Status};
 
@@ -62,7 +62,9 @@ impl Emitter<'_> {
             None => self.each_in_turn(w, each, run, failed, exits),
             Some(width) => self.each_at_once(w, each, width, run, failed, exits),
         }
-        self.collected(w, each.collect.as_ref(), each.last.as_ref(), run, value);
+        let own = each.width.is_none() && binds_value(&each.body);
+        let binds = (each.collect.as_ref(), each.last.as_ref());
+        self.collected(w, binds, own, run, value);
         for local in [items, all, last, at].into_iter().chain(run.collected) {
             w.free(local);
         }
@@ -399,7 +401,8 @@ impl Emitter<'_> {
         self.end_early(w, exits);
         w.bind(done);
         unshadow(self, w);
-        self.collected(w, body.collect.as_ref(), body.last.as_ref(), run, value);
+        let binds = (body.collect.as_ref(), body.last.as_ref());
+        self.collected(w, binds, binds_value(&body.body), run, value);
         let shadows = shadows.into_iter().flat_map(|(_, (a, b))| [a, b]);
         for local in [all, last, at]
             .into_iter()
@@ -515,11 +518,13 @@ impl Emitter<'_> {
         });
     }
 
+    /// What a loop leaves behind. In a loop that runs in turn each iteration may have set its value
+    /// on its `own`; the last of them is what the loop has stored.
     fn collected(
         &mut self,
         w: &mut Writer,
-        collect: Option<&Bind>,
-        last: Option<&Bind>,
+        (collect, last): (Option<&Bind>, Option<&Bind>),
+        own: bool,
         run: Run,
         value: Option<Taken>,
     ) {
@@ -533,7 +538,7 @@ impl Emitter<'_> {
                 });
             }
         }
-        if collect.or(last).is_some() {
+        if own || collect.or(last).is_some() {
             w.push(Instr::Load { local: result });
             w.push(Instr::StepOutput {});
         }
@@ -566,6 +571,11 @@ impl Emitter<'_> {
         w.push(Instr::UnsetVar { scope: SCOPE, name });
         w.bind(done);
     }
+}
+
+/// Whether each iteration sets a variable to its value.
+fn binds_value(body: &Step) -> bool {
+    body.bind.iter().any(|bind| bind.read == Read::Value)
 }
 
 /// The field of a task's result that says that the unit is to end.

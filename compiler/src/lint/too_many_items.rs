@@ -13,10 +13,17 @@ pub fn check(place: &Place<'_, '_>, scope: Scope<'_, '_>, report: &mut Report) {
     let Some(Literal::List(items)) = scope.default(&each.over) else {
         return;
     };
-    if items.len() <= each.limit as usize {
+    let limit = match &each.limit_from {
+        None => i64::from(each.limit),
+        Some(limit) => match scope.default(limit) {
+            Some(Literal::Int(limit)) => *limit,
+            _ => return,
+        },
+    };
+    let count = items.len();
+    if i64::try_from(count).is_ok_and(|count| count <= limit) {
         return;
     }
-    let (count, limit) = (items.len(), each.limit);
     let message = format!(
         "{} has {count} items, and `max_iterations` is {limit}",
         words::quoted(&each.over)

@@ -456,6 +456,9 @@ impl Driver<'_> {
                 next: self.next_ticket,
             };
             self.answered.insert(record, again);
+            if let Value::Map(_) = value {
+                self.said.insert(record, value.clone());
+            }
         }
         if asked.kind != Some(HostKind::Hook) {
             return answer(machine, asked.ticket, value);

@@ -3,6 +3,7 @@
 //! The first form that fits is meant. Innermost braces match, nothing is trimmed, and there is no
 //! way to write a brace that is none: so `{}` and a lone brace are plain text.
 
+use super::names::REPEAT_NAMES;
 use crate::ir::flow::{Arith, ValueKind};
 use std::ops::Range;
 
@@ -250,9 +251,21 @@ fn named(text: &str) -> Option<Result<Hole<'_>, Bad>> {
         }))
     };
     if rest.is_empty() {
-        return simple(None, None);
+        let plain = name.trim_start_matches('_');
+        let padded = name.len() - plain.len() > 6 && REPEAT_NAMES.contains(&plain);
+        return match padded {
+            true => Some(Err(Bad::Underscores)),
+            false => simple(None, None),
+        };
     }
     if let Some(default) = rest.strip_prefix('=') {
+        // `a==b?x:y` compares; a text that begins with `=` and goes on like that is none.
+        if default.starts_with('=')
+            && let Some((condition, arms)) = text.split_once('?')
+            && arms.contains(':')
+        {
+            return Some(Err(Bad::Condition(0..condition.len())));
+        }
         return simple(None, Some(default));
     }
     let declared = rest.strip_prefix(':')?;
