@@ -13,6 +13,7 @@ use rrc_compiler::source::{SourceId, Span};
 use rrc_vm::generate::Random;
 use rrc_vm::isa::BUILTINS;
 use rrc_vm::plan::StepKind;
+use std::sync::Arc;
 
 const NAMES: [&str; 8] = ["a", "b", "c", "d", "x-y", "list", "object", "n"];
 
@@ -59,8 +60,10 @@ pub fn program(seed: u64) -> Program {
         steps,
         skipped_elsewhere: false,
     };
-    let units = (0..units).map(|_| generator.unit(limits)).collect();
-    Program { units }
+    let units = (0..units).map(|_| Arc::new(generator.unit(limits)));
+    Program {
+        units: units.collect(),
+    }
 }
 
 struct Generator {
