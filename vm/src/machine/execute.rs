@@ -12,7 +12,7 @@ use super::tables::{name_of, shape};
 use super::tasks::{Joined, record_at, set_at, skipped};
 use super::{Exit, Machine, Note, Poll, Waiter};
 use crate::fault::{Failure, FailureKind, FaultKind};
-use crate::isa::{Instr, Status};
+use crate::isa::Instr;
 use crate::task::{Frame, MAX_FRAMES, Task, TaskSet, Waits};
 use crate::value::{Map, Value};
 use crate::verify::Verified;
@@ -684,22 +684,7 @@ impl Machine {
                 }
                 Instr::StepEnd { status } => {
                     let value = pop!();
-                    let failed = value.failed();
-                    if !failed {
-                        self.read(&value)?;
-                    }
-                    let record = record_at(task, 0);
-                    drop(pop!());
-                    task.close(record);
-                    let status = match Status::from_byte(status) {
-                        Some(status) if !failed => status,
-                        _ => Status::Failed,
-                    };
-                    leave!(Exit::Note(Note::End {
-                        record,
-                        status,
-                        value
-                    }));
+                    leave!(self.end(task, value, status)?);
                 }
                 Instr::Warn {} => {
                     let text = self.render(&pop!())?;

@@ -4,6 +4,7 @@ use super::operations::fail;
 use super::tables::shape;
 use super::{Call, Exit, Machine, Note, Waiter};
 use crate::fault::{FailureKind, FaultKind};
+use crate::isa::Status;
 use crate::plan::Plan;
 use crate::task::{MAX_TASKS, Member, Open, RecordId, Task, TaskSet, Waits};
 use crate::value::Value;
@@ -57,6 +58,31 @@ impl Machine {
         self.read(&value)?;
         let record = record_at(task, 0);
         Ok(Exit::Note(Note::Output { record, value }))
+    }
+
+    /// End the open step on top, which is taken.
+    pub(super) fn end(
+        &mut self,
+        task: &mut Task,
+        value: Value,
+        status: u8,
+    ) -> Result<Exit, FaultKind> {
+        let failed = value.failed();
+        if !failed {
+            self.read(&value)?;
+        }
+        let record = record_at(task, 0);
+        task.stack.pop();
+        task.close(record);
+        let status = match Status::from_byte(status) {
+            Some(status) if !failed => status,
+            _ => Status::Failed,
+        };
+        Ok(Exit::Note(Note::End {
+            record,
+            status,
+            value,
+        }))
     }
 
     /// Start a task; the set it belongs to stands below its parameters, which are taken.
