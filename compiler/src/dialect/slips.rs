@@ -216,7 +216,8 @@ pub fn halves(written: Text<'_>, prose: bool, found: &mut Vec<Half>) {
     }
     if prose && let [half] = &mut found[said..] {
         let count = |brace: u8| text.bytes().filter(|byte| *byte == brace).count();
-        half.sure = count(b'}') == count(b'{') + 1;
+        // Of a letter or two nobody knows what they stand for.
+        half.sure = half.path.len() > 2 && count(b'}') == count(b'{') + 1;
     }
 }
 
