@@ -16,7 +16,6 @@ use crate::cli::{CheckArgs, Format, Global};
 use crate::config::Configs;
 use crate::{FAILED, OK, Streams, USAGE};
 use files::Named;
-pub use one::choice;
 use one::{Checking, Fixed, Outcome};
 use progress::Progress;
 use rrc_compiler::codes;
