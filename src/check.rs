@@ -17,7 +17,6 @@ use crate::config::Configs;
 use crate::{FAILED, OK, Streams, USAGE};
 use files::Named;
 use merge::Said;
-pub use one::choice;
 use one::{Checking, Fixed, Outcome};
 use progress::Progress;
 use rrc_compiler::codes;

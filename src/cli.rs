@@ -185,7 +185,7 @@ pub struct BuildArgs {
 
 #[derive(Clone, Debug, Args)]
 pub struct RunArgs {
-    /// The recipe, or a plan
+    /// The recipe, by its path or its name, or a plan
     #[arg(value_name = "FILE|PLAN", required_unless_present_any = ["resume", "replay"])]
     pub file: Option<String>,
     /// Set a variable: JSON values are typed, `a.b=1` sets a field, the last one wins

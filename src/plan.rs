@@ -3,13 +3,14 @@
 use crate::cli::Global;
 use crate::config::Config;
 use crate::disk::{Disk, read_at_most};
-use crate::{NO_RECIPE, Streams, USAGE, check};
+use crate::{NO_RECIPE, Streams, USAGE};
 use rrc_compiler::codes;
 use rrc_compiler::diagnostic::{Diagnostic, Report};
+use rrc_compiler::dialect::choose::{Choice, Reason};
 use rrc_compiler::ir::Program;
 use rrc_compiler::source::{Source, Sources, Span};
 use rrc_compiler::world::{ReadError, World};
-use rrc_compiler::{Options, report, suppress};
+use rrc_compiler::{Checked, Options, report, suppress};
 use rrc_vm::codec::{self, DecodeFailure};
 use rrc_vm::plan::Plan;
 use rrc_vm::value::Map;
@@ -81,7 +82,7 @@ pub fn compile(
     };
     let checked = rrc_compiler::check(&Disk::new(global, config), path, options, &mut sources);
     if global.verbose
-        && let Some(line) = check::choice(path, &checked, &sources)
+        && let Some(line) = choice(path, &checked, &sources)
     {
         writeln!(streams.err, "{line}")?;
     }
@@ -104,6 +105,24 @@ pub fn compile(
         None if missing => Err(NO_RECIPE),
         None => Err(USAGE),
     })
+}
+
+/// Which dialect a file was read in, and why.
+pub fn choice(file: &str, checked: &Checked, sources: &Sources) -> Option<String> {
+    let Choice { dialect, reason } = checked.choice.as_ref()?;
+    let why = match reason {
+        Reason::Pinned => "as asked".to_string(),
+        Reason::Configured => "as rrc.toml says".to_string(),
+        Reason::Comment(_) => "as a comment in it says".to_string(),
+        Reason::Caller => "as its caller is".to_string(),
+        Reason::Directory => "from where it is kept".to_string(),
+        Reason::Default => "as nothing in it says otherwise".to_string(),
+        Reason::Evidence(span, what) => {
+            let line = sources.get(span.source).place(span.start).line;
+            format!("because of {what} in line {line}")
+        }
+    };
+    Some(format!("{file}: read as {}, {why}", dialect.name))
 }
 
 /// The configuration for a file; what is wrong with it is said.

@@ -6,12 +6,12 @@ use super::{bounds, shellcheck};
 use crate::cli::{CheckArgs, Global};
 use crate::config::{Config, Configs};
 use crate::disk::{self, Disk};
+use crate::plan;
 use rrc_compiler::codes::{self, Severity};
 use rrc_compiler::diagnostic::{Applicability, Diagnostic};
-use rrc_compiler::dialect::choose::{Choice, Reason};
+use rrc_compiler::fix;
 use rrc_compiler::load::Shelf;
 use rrc_compiler::source::{SourceId, Sources};
-use rrc_compiler::{Checked, fix};
 use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -112,7 +112,7 @@ pub fn checked(file: &Named, checking: &Checking<'_>) -> Option<Result<Outcome, 
     let no_recipe = !said.is_empty() && said.iter().all(|f| f.code == &codes::NOT_A_RECIPE);
     let choice = global
         .verbose
-        .then(|| choice(&file.name, &checked, &sources));
+        .then(|| plan::choice(&file.name, &checked, &sources));
     let bounds = args
         .bounds
         .then(|| bounds::row(&file.name, &checked.program, &sources));
@@ -243,22 +243,4 @@ fn wanted(finding: &Diagnostic, args: &CheckArgs, config: &Config) -> bool {
     let ignored = listed(&args.ignore)
         || (args.select.is_empty() && config.check.ignore.contains(&finding.code));
     selected && !ignored
-}
-
-/// Which dialect a file was read in, and why.
-pub fn choice(file: &str, checked: &Checked, sources: &Sources) -> Option<String> {
-    let Choice { dialect, reason } = checked.choice.as_ref()?;
-    let why = match reason {
-        Reason::Pinned => "as asked".to_string(),
-        Reason::Configured => "as rrc.toml says".to_string(),
-        Reason::Comment(_) => "as a comment in it says".to_string(),
-        Reason::Caller => "as its caller is".to_string(),
-        Reason::Directory => "from where it is kept".to_string(),
-        Reason::Default => "as nothing in it says otherwise".to_string(),
-        Reason::Evidence(span, what) => {
-            let line = sources.get(span.source).place(span.start).line;
-            format!("because of {what} in line {line}")
-        }
-    };
-    Some(format!("{file}: read as {}, {why}", dialect.name))
 }
