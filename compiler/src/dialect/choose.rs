@@ -227,9 +227,7 @@ fn is_kept(path: &str) -> bool {
 /// `# rrc: dialect = NAME`, on a line of its own.
 fn comment(source: SourceId, text: &str, report: &mut Report) -> Option<Choice> {
     // Most files have none, and this is how to know it soonest.
-    if memchr::memmem::find(text.as_bytes(), b"rrc:").is_none() {
-        return None;
-    }
+    memchr::memmem::find(text.as_bytes(), b"rrc:")?;
     let mut start = 0;
     for line in text.split_inclusive('\n') {
         let at = start;
