@@ -7,6 +7,7 @@ use crate::diagnostic::{Diagnostic, Fix, Report, is_slip, nearest};
 use crate::ir::{Bind, Exports, Program, Unit, visit};
 use crate::source::Span;
 use rustc_hash::FxHashSet;
+use std::cell::LazyCell;
 
 /// What the steps of a unit read and set themselves.
 #[derive(Default)]
@@ -125,17 +126,20 @@ pub fn misspelt(survey: &Survey<'_>, report: &mut Report) {
     let uses = &survey.uses;
     for (number, unit) in survey.program.units.iter().enumerate() {
         let inputs = || unit.inputs.iter().map(|input| input.name.as_str());
-        let names = || inputs().chain(uses.own[number].set_names.iter().copied());
+        // Few names are read where many are set, so those are the ones to compare with.
+        let read = LazyCell::new(|| {
+            let names = inputs().chain(uses.own[number].set_names.iter().copied());
+            let mut read: Vec<&str> = names.filter(|name| uses.names(number, name)).collect();
+            // The order of a set is not one that a message may depend on.
+            read.sort_unstable();
+            read
+        });
         for (bind, _) in &uses.own[number].sets {
             if uses.reads(number, &bind.name) || inputs().any(|input| input == bind.name) {
                 continue;
             }
-            let mut slips: Vec<&str> = names()
-                .filter(|name| is_slip(&bind.name, name) && uses.names(number, name))
-                .collect();
-            // The order of a set is not one that a message may depend on.
-            slips.sort_unstable();
-            if let Some(near) = nearest(&bind.name, slips) {
+            let slips = read.iter().filter(|name| is_slip(&bind.name, name));
+            if let Some(near) = nearest(&bind.name, slips.copied()) {
                 let message = format!("nothing reads `{}`", bind.name);
                 report.add(
                     Diagnostic::new(&codes::MISSPELT_OUTPUT, bind.span, message)
