@@ -211,9 +211,21 @@ pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> O
 /// letters, in a word of some length, and not at its plural.
 pub fn is_slip(written: &str, meant: &str) -> bool {
     // Most names are too long or too short, and nothing more need be known about them.
-    let ascii = written.is_ascii() && meant.is_ascii();
-    if ascii && written.len().abs_diff(meant.len()) > 1 {
-        return false;
+    if written.is_ascii() && meant.is_ascii() {
+        let (one, other) = (written.as_bytes(), meant.as_bytes());
+        if one.len().abs_diff(other.len()) > 1 {
+            return false;
+        }
+        // Nor about names that differ in a digit, or in more than two neighbours.
+        let same = |(one, other): &(&u8, &u8)| one.eq_ignore_ascii_case(other);
+        let start = one.iter().zip(other).take_while(same).count();
+        let (one, other) = (&one[start..], &other[start..]);
+        let backwards = one.iter().rev().zip(other.iter().rev());
+        let end = backwards.take_while(same).count();
+        let digit = |rest: &[u8]| rest.first().is_some_and(u8::is_ascii_digit);
+        if digit(one) || digit(other) || one.len().max(other.len()) - end > 2 {
+            return false;
+        }
     }
     let (one, other) = (letters(written), letters(meant));
     let plural = |one: &[char], other: &[char]| matches!(one.split_last(), Some(('s', rest)) if rest == other);
