@@ -144,12 +144,19 @@ impl Preflight<'_> {
         step.map_or("", |step| self.text(step.id))
     }
 
-    /// Answers to questions that nobody asks, and what to do about it.
+    /// Answers that contradict each other, or that nobody asks for, and what to do about it.
     fn wrong_answers(&self) -> Vec<(String, String)> {
+        let both = self.args.approve.iter();
+        let both = both.filter(|stage| self.args.deny.contains(stage));
+        let both = both.map(|stage| {
+            let words = format!("--approve {stage} --deny {stage}: a stage has one answer");
+            (words, "leave one of them out".to_string())
+        });
+        let both: Vec<_> = both.collect();
         // A recipe that is found on the way may ask anything.
         let late = |call: &HostCall| call.kind == HostKind::Recipe;
-        if self.plan.calls.iter().any(late) {
-            return Vec::new();
+        if !both.is_empty() || self.plan.calls.iter().any(late) {
+            return both;
         }
         let asked = self.plan.needs.iter();
         let asked = asked.filter(|need| need.kind == NeedKind::Approval);

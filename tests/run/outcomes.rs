@@ -305,6 +305,9 @@ fn an_answer_to_a_question_that_nobody_asks_is_wrong_usage() {
             .exits(2);
         said.err_has(&args.join(" ")).err_has(help);
     }
+    let both = ["run", "a.yaml", "--approve", "build", "--deny", "build"];
+    let said = folder.rrc(&both).go().exits(2);
+    said.err_has("--approve build --deny build: a stage has one answer");
     assert!(!folder.has("ran"));
     folder
         .rrc(&["run", "a.yaml", "--approve", "build"])
