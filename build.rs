@@ -93,10 +93,11 @@ fn link_statically(out: &Path) -> io::Result<()> {
         let script = format!("GROUP ( {archives} )\n");
         fs::write(folder.join(format!("lib{library}.so")), script)?;
     }
-    println!("cargo::rustc-link-search=native={}", folder.display());
+    // For the program alone: tests and benches are linked as usual.
+    let search = format!("-L{}", folder.display());
     // The standard library starts programs quickly only if it finds this, and does not insist.
     let spawn = "-Wl,-u,posix_spawn_file_actions_addchdir_np";
-    for arg in ["-static", "-no-pie", spawn] {
+    for arg in [&search, "-static", "-no-pie", spawn] {
         println!("cargo::rustc-link-arg-bins={arg}");
     }
     Ok(())
