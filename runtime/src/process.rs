@@ -9,6 +9,7 @@
 //! starts, the loop takes every child it does not know for a stray.
 
 mod contract;
+mod environment;
 pub(crate) mod family;
 mod launch;
 mod streams;

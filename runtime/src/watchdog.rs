@@ -109,7 +109,7 @@ impl Watchdog {
             .stdin(Stdio::from(reader))
             .stdout(Stdio::from(table.try_clone().ok()?))
             .stderr(Stdio::null());
-        let pid = family::start(|| command.spawn()).ok()?;
+        let pid = family::start(|| command.spawn().map(|child| child.id())).ok()?;
         Some(Watchdog {
             pid,
             table,

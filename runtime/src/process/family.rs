@@ -6,7 +6,6 @@
 
 use std::collections::hash_map::Entry;
 use std::io;
-use std::process::Child;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -33,9 +32,9 @@ fn known() -> MutexGuard<'static, FxHashMap<u32, Option<Ended>>> {
 }
 
 /// Starts a process and knows it, as one step: nobody may take it for a stray in between.
-pub fn start(start: impl FnOnce() -> io::Result<Child>) -> io::Result<u32> {
+pub fn start(start: impl FnOnce() -> io::Result<u32>) -> io::Result<u32> {
     let mut known = known();
-    let pid = start()?.id();
+    let pid = start()?;
     known.insert(pid, None);
     Ok(pid)
 }

@@ -1,21 +1,21 @@
 //! From a request to a running process, or the reason why not.
 //!
 //! Everything that can be known before the start is checked before it, so that each kind of
-//! failure has its own name. `Command` is kept on its posix_spawn path: an absolute program, no
-//! `pre_exec`, no ids. Descriptors of ours are closed on exec but for the one private file that
+//! failure has its own name. Descriptors of ours are closed on exec but for the one private file that
 //! carries what does not fit a command line or an environment.
 
-use std::ffi::{OsStr, OsString};
+use std::borrow::Cow;
+use std::ffi::{CStr, CString, OsStr, OsString};
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Seek as _, Write as _};
-use std::os::fd::AsRawFd as _;
-use std::os::unix::process::CommandExt as _;
+use std::os::fd::{AsFd as _, AsRawFd as _};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
+use super::environment::Environment;
 use super::family;
-use super::{ErrorKind, ExecError, Inherit, Request, Script};
-use crate::os::{self, DescriptorLimit};
+use super::{ErrorKind, ExecError, Request, Script};
+use crate::os::{self, DescriptorLimit, Start};
 
 /// The longest value that travels as one environment string. The kernel's limit is 128 KiB for
 /// name and value together.
@@ -36,8 +36,17 @@ pub struct Launched {
     pub warnings: Vec<String>,
 }
 
+/// What the system is given of a request, as it wants it.
+struct Command<'a> {
+    program: CString,
+    words: Vec<CString>,
+    environment: Vec<Cow<'a, CStr>>,
+    cwd: CString,
+}
+
 pub struct Launcher {
     null: File,
+    own: Environment,
     limit: &'static DescriptorLimit,
 }
 
@@ -60,6 +69,7 @@ impl Launcher {
     pub fn new() -> io::Result<Launcher> {
         Ok(Launcher {
             null: File::open("/dev/null")?,
+            own: Environment::own(),
             limit: DescriptorLimit::raised(),
         })
     }
@@ -77,62 +87,52 @@ impl Launcher {
             .unwrap_or_default();
         let program = find_program(&request.program, &path, &cwd)?;
 
-        let mut command = Command::new(program);
-        command.arg0(request.arg0.as_ref().unwrap_or(&request.program));
-        command.args(&request.args);
-        if let Some(script) = &request.script {
-            parcel
-                .add_script(&mut command, script, &request.program)
-                .map_err(refused)?;
-        }
-        if let Inherit::Only(names) = &request.inherit {
-            command.env_clear();
-            let own = names
-                .iter()
-                .filter_map(|name| Some((name, std::env::var_os(name)?)));
-            command.envs(own);
-        }
+        let words = words(request, &mut parcel).map_err(refused)?;
         // A stale value of the same name must not stand in for one that was left out; and a
         // variable that is in the environment would be exported again by the shell.
-        for name in &parcel.absent {
-            command.env_remove(name);
-        }
-        command.envs(parcel.environment.iter().copied());
-        command.envs(request.env.iter().map(|(name, value)| (name, value)));
-        command.env(family::MARKER, marker);
-        command.current_dir(cwd).process_group(0);
-        self.spawn(command, parcel, request.stdin.is_some())
+        let absent = std::mem::take(&mut parcel.absent);
+        let given = request.env.iter().map(|(name, value)| (&**name, &**value));
+        let added = parcel.environment.iter().copied().chain(given);
+        let added = added.chain([(family::MARKER, marker)]);
+        let environment = self.own.of_child(&request.inherit, &absent, added);
+        let command = Command {
+            program: c_text(program.as_os_str().as_bytes()).map_err(refused)?,
+            words,
+            environment: environment.map_err(refused)?,
+            cwd: c_text(cwd.as_os_str().as_bytes()).map_err(refused)?,
+        };
+        self.spawn(&command, parcel, request.stdin.is_some())
             .map_err(refused)
     }
 
-    fn spawn(&self, mut command: Command, parcel: Parcel<'_>, fed: bool) -> io::Result<Launched> {
-        // All descriptors are made here, and not by `Command`, which runs under the lower limit.
+    fn spawn(&self, command: &Command<'_>, parcel: Parcel<'_>, fed: bool) -> io::Result<Launched> {
         let (stdout, child_stdout) = io::pipe()?;
         let (stderr, child_stderr) = io::pipe()?;
-        let mut highest = child_stdout.as_raw_fd().max(child_stderr.as_raw_fd());
-        let stdin = match fed {
-            true => {
-                let (child_stdin, stdin) = io::pipe()?;
-                highest = highest.max(child_stdin.as_raw_fd());
-                command.stdin(Stdio::from(child_stdin));
-                Some(stdin)
-            }
-            false => {
-                let null = self.null.try_clone()?;
-                highest = highest.max(null.as_raw_fd());
-                command.stdin(Stdio::from(null));
-                None
-            }
+        let (child_stdin, stdin) = match fed {
+            true => io::pipe().map(|(theirs, ours)| (Some(theirs), Some(ours)))?,
+            false => (None, None),
         };
-        command
-            .stdout(Stdio::from(child_stdout))
-            .stderr(Stdio::from(child_stderr));
+        let child_stdin = child_stdin
+            .as_ref()
+            .map_or(self.null.as_fd(), |pipe| pipe.as_fd());
+        let streams = [child_stdin, child_stdout.as_fd(), child_stderr.as_fd()];
+        let highest = streams.map(|stream| stream.as_raw_fd()).into_iter().max();
+        let words: Vec<&CStr> = command.words.iter().map(|word| &**word).collect();
+        let environment: Vec<&CStr> = command.environment.iter().map(|entry| &**entry).collect();
+        let start = Start {
+            program: &command.program,
+            argv: &words,
+            environment: &environment,
+            cwd: &command.cwd,
+            streams,
+        };
         let pid = family::start(|| {
             // Inside, because a program started meanwhile would get the file as well.
             if let Some(file) = &parcel.file {
                 os::set_inherited(file, true)?;
             }
-            let started = self.limit.as_given(highest, || command.spawn());
+            let highest = highest.unwrap_or_default();
+            let started = self.limit.as_given(highest, || os::spawn(&start));
             if let Some(file) = &parcel.file {
                 // It is closed in a moment; this is for programs started by others until then.
                 let _ = os::set_inherited(file, false);
@@ -147,6 +147,23 @@ impl Launcher {
             warnings: parcel.warnings,
         })
     }
+}
+
+fn c_text(text: impl Into<Vec<u8>>) -> io::Result<CString> {
+    Ok(CString::new(text)?)
+}
+
+/// All words of a command, its name first.
+fn words(request: &Request, parcel: &mut Parcel<'_>) -> io::Result<Vec<CString>> {
+    let name = request.arg0.as_ref().unwrap_or(&request.program);
+    let words = [name].into_iter().chain(&request.args);
+    let mut words: Vec<CString> = words
+        .map(|word| c_text(&**word))
+        .collect::<io::Result<_>>()?;
+    if let Some(script) = &request.script {
+        parcel.add_script(&mut words, script, &request.program)?;
+    }
+    Ok(words)
 }
 
 fn value_of<'a>(list: &'a [(String, String)], name: &str) -> Option<&'a (String, String)> {
@@ -342,7 +359,7 @@ impl<'a> Parcel<'a> {
     /// Adds what follows the options of a shell: `-c`, the text, `$0` and the arguments.
     fn add_script(
         &mut self,
-        command: &mut Command,
+        words: &mut Vec<CString>,
         script: &Script,
         shell: &str,
     ) -> io::Result<()> {
@@ -355,9 +372,9 @@ impl<'a> Parcel<'a> {
             text = &without;
         }
         let long = text.len() > TEXT_MAX;
-        command.arg("-c");
+        words.push(c"-c".into());
         if !long && self.assignments.is_empty() {
-            command.arg(text);
+            words.push(c_text(text)?);
         } else {
             let mut contents = std::mem::take(&mut self.assignments);
             if long {
@@ -378,14 +395,16 @@ impl<'a> Parcel<'a> {
                 "{{ . /dev/fd/{number}; }} 2>/dev/null || {{ echo \
                  'rrc: the values of this script cannot be read' >&2; exit 126; }}; "
             );
-            command.arg(match long {
+            words.push(c_text(match long {
                 true => read + "eval \"unset __rrc_text; $__rrc_text\"",
                 false => read + text,
-            });
+            })?);
         }
         if script.name.is_some() || !script.args.is_empty() {
-            command.arg(script.name.as_deref().unwrap_or(shell));
-            command.args(&script.args);
+            words.push(c_text(script.name.as_deref().unwrap_or(shell))?);
+            for arg in &script.args {
+                words.push(c_text(&**arg)?);
+            }
         }
         Ok(())
     }
