@@ -7,6 +7,7 @@
 
 mod token;
 
+use memchr::memmem;
 use rrc_vm::fault::Failure;
 use rrc_vm::flow::SHOWN;
 use rrc_vm::text::render;
@@ -49,6 +50,17 @@ pub struct Part<'a> {
     pub end: usize,
     /// Which secret it is; none for what only looks like one.
     pub of: Option<(&'a str, usize)>,
+}
+
+impl Part<'_> {
+    /// What only looks like a secret, if it is anything.
+    fn unnamed(start: usize, end: usize) -> Option<Self> {
+        (start < end).then_some(Part {
+            start,
+            end,
+            of: None,
+        })
+    }
 }
 
 impl Secrets {
@@ -113,59 +125,55 @@ impl Secrets {
 
     /// The parts of a text that are hidden, in order, without overlap.
     pub fn parts(&self, text: &[u8]) -> Vec<Part<'_>> {
-        let mut parts = self.named(text);
-        let named = parts.len();
+        let named = self.named(text);
+        let mut parts = Vec::with_capacity(named.len());
+        let mut left = named.iter().copied().peekable();
         for (start, end) in token::tokens(text) {
             let mut from = start;
-            for index in 0..named {
-                let part = parts[index];
-                if part.end <= from || part.start >= end {
-                    continue;
-                }
-                if part.start > from {
-                    parts.push(Part {
-                        start: from,
-                        end: part.start,
-                        of: None,
-                    });
-                }
-                from = part.end;
+            while let Some(part) = left.next_if(|part| part.start < end) {
+                parts.extend(Part::unnamed(from, part.start));
+                from = from.max(part.end);
+                parts.push(part);
             }
-            if from < end {
-                parts.push(Part {
-                    start: from,
-                    end,
-                    of: None,
-                });
-            }
+            parts.extend(Part::unnamed(from, end));
         }
-        parts.sort_unstable_by_key(|part| part.start);
+        parts.extend(left);
         parts
     }
 
+    /// The values of secrets in a text, in order. Where two overlap, the longer one counts.
     fn named(&self, text: &[u8]) -> Vec<Part<'_>> {
         let mut parts: Vec<Part<'_>> = Vec::new();
         for known in &self.known {
+            let name = self.names.get(known.name).map_or("", String::as_str);
+            let length = known.text.len();
+            let longer = parts.len();
+            let mut taken = 0;
             let mut from = 0;
-            while let Some(start) = find(text, known.text.as_bytes(), from) {
-                let end = start + known.text.len();
-                let free = parts
-                    .iter()
-                    .all(|part| part.end <= start || part.start >= end);
-                if free {
-                    let name = self.names.get(known.name).map_or("", String::as_str);
-                    parts.push(Part {
-                        start,
-                        end,
-                        of: Some((name, known.number)),
-                    });
-                    from = end;
-                } else {
-                    from = start + 1;
+            while let Some(at) = text
+                .get(from..)
+                .and_then(|rest| memmem::find(rest, known.text.as_bytes()))
+            {
+                let (start, end) = (from + at, from + at + length);
+                while taken < longer && parts[taken].end <= start {
+                    taken += 1;
                 }
+                if taken < longer && parts[taken].start < end {
+                    // What begins before that one has ended overlaps it, too.
+                    from = parts[taken].end.max(start + 1);
+                    continue;
+                }
+                parts.push(Part {
+                    start,
+                    end,
+                    of: Some((name, known.number)),
+                });
+                from = end;
+            }
+            if parts.len() > longer {
+                parts.sort_unstable_by_key(|part| part.start);
             }
         }
-        parts.sort_unstable_by_key(|part| part.start);
         parts
     }
 
@@ -249,16 +257,21 @@ impl Secrets {
     }
 
     fn map(&self, fields: &Map) -> Option<Map> {
-        let changed = fields
+        let mut changed = false;
+        let shown: Map = fields
             .iter()
-            .any(|(name, value)| self.value(value).is_some() || self.text(name) != **name);
-        changed.then(|| {
-            let shown = fields.iter().map(|(name, value)| {
-                let value = self.value(value).unwrap_or_else(|| value.clone());
-                (Rc::from(&*self.text(name)), value)
-            });
-            shown.collect()
-        })
+            .map(|(name, value)| {
+                let hidden = self.value(value);
+                let shown = self.text(name);
+                changed |= hidden.is_some() || matches!(shown, Cow::Owned(_));
+                let name = match shown {
+                    Cow::Borrowed(_) => Rc::clone(name),
+                    Cow::Owned(shown) => Rc::from(shown),
+                };
+                (name, hidden.unwrap_or_else(|| value.clone()))
+            })
+            .collect();
+        changed.then_some(shown)
     }
 
     /// What is known of a call that was made. Its fields have names of ours, whatever secrets are
@@ -358,18 +371,6 @@ fn texts_of(value: &Value, texts: &mut Vec<String>) {
     }
 }
 
-fn find(text: &[u8], wanted: &[u8], from: usize) -> Option<usize> {
-    let first = *wanted.first()?;
-    let mut at = from;
-    loop {
-        at += text.get(at..)?.iter().position(|byte| *byte == first)?;
-        if text[at..].starts_with(wanted) {
-            return Some(at);
-        }
-        at += 1;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -431,6 +432,36 @@ mod tests {
         assert_eq!(secrets.start_after(text, 4), 4);
         let token = format!("token ghp_{}", "a1".repeat(20));
         assert_eq!(Secrets::default().end_before(token.as_bytes(), 30), 6);
+    }
+
+    #[test]
+    fn of_values_that_overlap_the_longer_is_hidden() {
+        let secrets = secrets(&[("a", "abcdef"), ("b", "defghij"), ("c", "jklm")]);
+        assert_eq!(
+            secrets.text("abcdefghijklm abcdef jklm"),
+            "abc***klm *** ***"
+        );
+        // What looks like a token stands around a value, and is hidden with it.
+        assert_eq!(secrets.text("PASSWORD=1234abcdef5678 x"), "PASSWORD=*** x");
+    }
+
+    /// Each of these took time that grew with the square of the text, or doubled with each level.
+    #[test]
+    fn hostile_output_is_read_in_one_pass() {
+        let secrets = secrets(&[("a", "abab")]);
+        for piece in [
+            "token:", "-eyJ", "://a:", "ab", "abab", "-sk-", "bearer ", "secret=",
+        ] {
+            let text = piece.repeat(400_000 / piece.len());
+            assert!(secrets.text(&text).len() <= text.len());
+        }
+        let mut value = Value::text(format!("ghp_{}", "a1".repeat(20)));
+        for _ in 0..60 {
+            let mut map = Map::default();
+            map.insert(Rc::from("in"), value);
+            value = Value::map(map);
+        }
+        assert!(secrets.value(&value).is_some());
     }
 
     #[test]

@@ -1,18 +1,20 @@
 //! Texts that look like tokens of well-known services, or are named as secrets where they stand.
 //!
-//! One pass over the bytes; most of them are looked at once. Prose must pass: a name alone makes no
-//! secret, what follows it has to look like one.
+//! One pass over the bytes; most of them are looked at once, and none more than a few hundred times
+//! whatever the text is: where a run of bytes ends is remembered, as the next candidate may stand inside
+//! of it. Prose must pass: a name alone makes no secret, what follows it has to look like one.
 
 /// The parts of a text that look like tokens, in order.
 pub fn tokens(text: &[u8]) -> Vec<(usize, usize)> {
     let mut found: Vec<(usize, usize)> = Vec::new();
+    let mut reader = Reader::new(text);
     let mut at = 0;
     while at < text.len() {
         if !STARTS[text[at] as usize] {
             at += 1;
             continue;
         }
-        match token_at(text, at) {
+        match reader.token_at(at) {
             Some((start, end)) => {
                 let start = start.max(found.last().map_or(0, |(_, end)| *end));
                 if start < end {
@@ -79,20 +81,133 @@ const PREFIXES: &[(&[u8], Class, usize)] = &[
     (b"AIza", name, 35),
 ];
 
-fn token_at(text: &[u8], at: usize) -> Option<(usize, usize)> {
-    match text[at] {
-        b'-' => private_key(text, at),
-        b':' | b'=' => url_password(text, at).or_else(|| assigned(text, at)),
-        _ if at > 0 && (word(text[at - 1]) || text[at - 1] == b'_') => None,
-        b'e' => web_token(text, at),
-        b'B' | b'b' => authorization(text, at),
-        _ => PREFIXES.iter().find_map(|(prefix, class, least)| {
-            if !text[at..].starts_with(prefix) {
+/// A run of bytes, and the class that they are of.
+#[derive(Clone, Copy)]
+struct Run {
+    class: Class,
+    from: usize,
+    end: usize,
+}
+
+impl Run {
+    fn of(class: Class) -> Run {
+        let (from, end) = (0, 0);
+        Run { class, from, end }
+    }
+
+    /// Where the run that holds `from` ends. Candidates come in order, so the last run is the only one
+    /// that can hold the next.
+    fn end(&mut self, text: &[u8], from: usize) -> usize {
+        if !(self.from..self.end).contains(&from) {
+            self.from = from;
+            self.end = run(text, from, self.class);
+        }
+        self.end
+    }
+}
+
+/// A text, and the runs of bytes that candidates may share.
+struct Reader<'a> {
+    text: &'a [u8],
+    web_token: [Run; 3],
+    password: Run,
+    value: Run,
+    before_digit: Run,
+    before_letter: Run,
+}
+
+impl<'a> Reader<'a> {
+    fn new(text: &'a [u8]) -> Reader<'a> {
+        Reader {
+            text,
+            web_token: [Run::of(name); 3],
+            password: Run::of(|byte| !byte.is_ascii_whitespace() && !b"/@\"'<>`".contains(&byte)),
+            value: Run::of(|byte| {
+                !byte.is_ascii_whitespace() && !b"\"'`,;(){}[]<>".contains(&byte)
+            }),
+            before_digit: Run::of(|byte| !byte.is_ascii_digit()),
+            before_letter: Run::of(|byte| !byte.is_ascii_alphabetic()),
+        }
+    }
+
+    fn token_at(&mut self, at: usize) -> Option<(usize, usize)> {
+        let text = self.text;
+        match text[at] {
+            b'-' => private_key(text, at),
+            b':' | b'=' => self.url_password(at).or_else(|| self.assigned(at)),
+            _ if at > 0 && (word(text[at - 1]) || text[at - 1] == b'_') => None,
+            b'e' => self.web_token(at),
+            b'B' | b'b' => authorization(text, at),
+            _ => PREFIXES.iter().find_map(|(prefix, class, least)| {
+                if !text[at..].starts_with(prefix) {
+                    return None;
+                }
+                let end = run(text, at + prefix.len(), *class);
+                (end - at - prefix.len() >= *least).then_some((at, end))
+            }),
+        }
+    }
+
+    fn web_token(&mut self, at: usize) -> Option<(usize, usize)> {
+        let text = self.text;
+        if !text[at..].starts_with(b"eyJ") {
+            return None;
+        }
+        let [head, body, signature] = &mut self.web_token;
+        let mut end = head.end(text, at);
+        if end - at < 13 {
+            return None;
+        }
+        for part in [body, signature] {
+            if text.get(end) != Some(&b'.') {
                 return None;
             }
-            let end = run(text, at + prefix.len(), *class);
-            (end - at - prefix.len() >= *least).then_some((at, end))
-        }),
+            let next = part.end(text, end + 1);
+            if next - end - 1 < 10 {
+                return None;
+            }
+            end = next;
+        }
+        Some((at, end))
+    }
+
+    /// `://user:password@`
+    fn url_password(&mut self, at: usize) -> Option<(usize, usize)> {
+        let text = self.text;
+        if text[at] != b':' {
+            return None;
+        }
+        let plain = self.password.class;
+        let before = &text[at.saturating_sub(256)..at];
+        let user = before.iter().rev().take_while(|byte| plain(**byte)).count();
+        let scheme = &before[..before.len() - user];
+        if !scheme.ends_with(b"//") || scheme.len() < 3 || scheme[scheme.len() - 3] != b':' {
+            return None;
+        }
+        let end = self.password.end(text, at + 1);
+        let value = &text[at + 1..end];
+        (text.get(end) == Some(&b'@') && looks_given(value)).then_some((at + 1, end))
+    }
+
+    /// A name that says so, `=` or `:`, and what looks like a secret.
+    fn assigned(&mut self, at: usize) -> Option<(usize, usize)> {
+        let text = self.text;
+        if !names_secret(text, at) {
+            return None;
+        }
+        let mut start = at + 1;
+        while matches!(text.get(start), Some(b' ' | b'\t')) {
+            start += 1;
+        }
+        if let Some(b'"' | b'\'') = text.get(start) {
+            start += 1;
+        }
+        let end = self.value.end(text, start);
+        let digit = self.before_digit.end(text, start) < end;
+        let letter = self.before_letter.end(text, start) < end;
+        let long = text[at] == b'=' && end - start >= 16;
+        let mixed = end - start >= 8 && digit && letter;
+        (looks_given(&text[start..end]) && (long || mixed)).then_some((start, end))
     }
 }
 
@@ -128,27 +243,6 @@ fn contains(text: &[u8], wanted: &[u8]) -> bool {
     text.windows(wanted.len()).any(|part| part == wanted)
 }
 
-fn web_token(text: &[u8], at: usize) -> Option<(usize, usize)> {
-    if !text[at..].starts_with(b"eyJ") {
-        return None;
-    }
-    let mut end = run(text, at, name);
-    if end - at < 13 {
-        return None;
-    }
-    for _ in 0..2 {
-        if text.get(end) != Some(&b'.') {
-            return None;
-        }
-        let next = run(text, end + 1, name);
-        if next - end - 1 < 10 {
-            return None;
-        }
-        end = next;
-    }
-    Some((at, end))
-}
-
 fn authorization(text: &[u8], at: usize) -> Option<(usize, usize)> {
     let schemes: [(&[u8], usize); 2] = [(b"bearer ", 20), (b"basic ", 16)];
     schemes.into_iter().find_map(|(scheme, least)| {
@@ -162,28 +256,6 @@ fn authorization(text: &[u8], at: usize) -> Option<(usize, usize)> {
         let odd = |byte: &u8| !byte.is_ascii_lowercase() && !b".-".contains(byte);
         (value.len() >= least && value.iter().any(odd)).then_some((start, end))
     })
-}
-
-/// `://user:password@`
-fn url_password(text: &[u8], at: usize) -> Option<(usize, usize)> {
-    let plain = |byte: u8| !byte.is_ascii_whitespace() && !b"/@\"'<>`".contains(&byte);
-    if text[at] != b':' {
-        return None;
-    }
-    let before = &text[at.saturating_sub(256)..at];
-    let user = before.iter().rev().take_while(|byte| plain(**byte)).count();
-    let scheme = &before[..before.len() - user];
-    if !scheme.ends_with(b"//") || scheme.len() < 3 || scheme[scheme.len() - 3] != b':' {
-        return None;
-    }
-    let end = at
-        + 1
-        + text[at + 1..]
-            .iter()
-            .take_while(|byte| plain(**byte))
-            .count();
-    let value = &text[at + 1..end];
-    (text.get(end) == Some(&b'@') && looks_given(value)).then_some((at + 1, end))
 }
 
 /// The ends of names whose values are secret.
@@ -200,8 +272,8 @@ const NAMED: &[&[u8]] = &[
     b"private_key",
 ];
 
-/// A name that says so, `=` or `:`, and what looks like a secret.
-fn assigned(text: &[u8], at: usize) -> Option<(usize, usize)> {
+/// Whether a name that says so stands before the sign.
+fn names_secret(text: &[u8], at: usize) -> bool {
     let before = &text[at.saturating_sub(64)..at];
     let before = before.trim_ascii_end();
     let before = match before {
@@ -214,24 +286,7 @@ fn assigned(text: &[u8], at: usize) -> Option<(usize, usize)> {
         said.len() >= wanted.len() && said[said.len() - wanted.len()..].eq_ignore_ascii_case(wanted)
     };
     let key = text[at] == b'=' && said.len() > 6 && tail(b"_key");
-    if !key && !NAMED.iter().any(|wanted| tail(wanted)) {
-        return None;
-    }
-    let mut start = at + 1;
-    while matches!(text.get(start), Some(b' ' | b'\t')) {
-        start += 1;
-    }
-    if let Some(b'"' | b'\'') = text.get(start) {
-        start += 1;
-    }
-    let part = |byte: u8| !byte.is_ascii_whitespace() && !b"\"'`,;(){}[]<>".contains(&byte);
-    let end = run(text, start, part);
-    let value = &text[start..end];
-    let digit = value.iter().any(u8::is_ascii_digit);
-    let letter = value.iter().any(u8::is_ascii_alphabetic);
-    let long = text[at] == b'=' && value.len() >= 16;
-    let mixed = value.len() >= 8 && digit && letter;
-    (looks_given(value) && (long || mixed)).then_some((start, end))
+    key || NAMED.iter().any(|wanted| tail(wanted))
 }
 
 /// Whether it is a value, not a place where one is put in or was hidden.
