@@ -271,13 +271,13 @@ pub struct RunsArgs {
     /// Print one object a line
     #[arg(long)]
     pub json: bool,
-    /// Remove runs that are over: all but the latest 10, or as `--keep` and `--older-than` say
+    /// Remove old runs: all but the latest 10, or as `--keep` and `--older-than` say
     #[arg(long)]
     pub prune: bool,
-    /// Keep so many of the latest
+    /// How many of the latest runs to keep
     #[arg(long, value_name = "N", requires = "prune")]
     pub keep: Option<usize>,
-    /// Remove only what was started so many days ago
+    /// Remove only runs that were started at least this many days ago
     #[arg(long, value_name = "DAYS", requires = "prune")]
     pub older_than: Option<f64>,
 }

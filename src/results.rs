@@ -138,7 +138,7 @@ pub fn event_line(
         What::StepWarning { text } | What::RunWarning { text } => put("message", json!(text)),
         What::ApprovalRequested { prompt } => put("prompt", json!(prompt)),
         What::ApprovalAnswered { approved } => put("approved", json!(approved)),
-        What::Iteration { number } => put("iteration", json!(number - 1)),
+        What::Iteration { number } => put("iteration", json!(number.saturating_sub(1))),
         What::StepEnd {
             status,
             result,

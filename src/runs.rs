@@ -39,10 +39,10 @@ pub fn runs(args: &RunsArgs, streams: &mut Streams<'_>) -> io::Result<u8> {
         };
         writeln!(
             streams.out,
-            "{}  {:<11}  {:>4}  {:>9}  {}  {}",
+            "{}  {:<11}  {:>8}  {:>9}  {}  {}",
             start.run,
             run.status(),
-            age(now.saturating_sub(start.started_ms)),
+            format!("{} ago", age(now.saturating_sub(start.started_ms))),
             done,
             start.name,
             shown(&start.file),
@@ -89,16 +89,30 @@ fn prune(
         (None, None) => KEPT,
     };
     let days = args.older_than.unwrap_or(0.0).max(0.0);
-    let over = |run: &&Recorded| {
+    let is_old = |run: &&Recorded| {
         let old = now.saturating_sub(run.start.started_ms) as f64 / 86_400_000.0;
-        old >= days && run.status() != "running"
+        old >= days
     };
-    let mut removed = 0;
-    for run in runs.iter().skip(keep).filter(over) {
-        std::fs::remove_dir_all(&run.directory)?;
-        removed += 1;
+    let (mut removed, mut waiting) = (0, 0);
+    for run in runs.iter().skip(keep).filter(is_old) {
+        match run.status() {
+            "running" => continue,
+            // Work that somebody may still want to finish; who names an age gives it up.
+            "paused" | "interrupted" if args.older_than.is_none() => waiting += 1,
+            _ => {
+                std::fs::remove_dir_all(&run.directory)?;
+                removed += 1;
+            }
+        }
     }
-    let word = if removed == 1 { "run" } else { "runs" };
-    writeln!(streams.err, "removed {removed} {word}")?;
+    let word = |count: usize| if count == 1 { "run" } else { "runs" };
+    writeln!(streams.err, "removed {removed} {}", word(removed))?;
+    if waiting > 0 {
+        writeln!(
+            streams.err,
+            "kept {waiting} {} that can still be resumed; --older-than DAYS removes them too",
+            word(waiting)
+        )?;
+    }
     Ok(OK)
 }

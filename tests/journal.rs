@@ -396,10 +396,12 @@ fn nothing_in_a_recipe_that_must_run_once_runs_twice() {
     for steps in [
         "\n  - {id: call, type: recipe, recipe: once.yaml, once: true}\n",
         "\n  - {id: again, while_condition: 'true', once: true, steps: [{id: a, type: bash, command: 'echo a >> log; sleep 60'}]}\n",
+        "\n  - {id: again, while_condition: 'true', once: true, steps: [{id: a, type: template, template: 'sh slow.sh'}]}\n",
     ] {
         let folder = Folder::with("main.yaml", recipe(steps));
         let inner = "\n  - {id: a, type: bash, command: 'echo a >> log; sleep 60'}\n";
         folder.write("once.yaml", recipe(inner));
+        folder.write("slow.sh", "echo a >> log\nsleep 60\n");
         let running = folder.rrc(&["run", "main.yaml"]).start();
         assert!(binary::eventually(Duration::from_secs(20), || folder.has("log")));
         running.signal("KILL");
@@ -546,6 +548,17 @@ fn runs_are_listed_and_removed() {
         .go()
         .exits(0);
     assert_eq!(runs(&folder).len(), 1);
+}
+
+#[test]
+fn what_can_be_resumed_is_not_pruned() {
+    let folder = Folder::with("main.yaml", STAGES);
+    folder.rrc(&["run", "main.yaml"]).go().exits(4);
+    let prune = |args: &[&str]| folder.rrc(args).go().exits(0);
+    prune(&["runs", "--prune", "--keep", "0"]).err_has("kept 1 run that can still be resumed");
+    assert_eq!(runs(&folder).len(), 1);
+    prune(&["runs", "--prune", "--older-than", "0"]).err_has("removed 1 run");
+    assert_eq!(runs(&folder).len(), 0);
 }
 
 #[test]

@@ -3,25 +3,28 @@
 //!
 //! The last place that knows dialects. What comes out is one representation.
 
+mod alone;
+mod extends;
 mod findings;
 
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Report};
-use crate::dialect::choose::{Choice, Pins, Reason, choose};
-use crate::dialect::{self, Dialect, Lowered, Parent, template, unknown_step};
-use crate::doc::{self, json, yaml};
+use crate::dialect::choose::{Choice, Pins};
+use crate::dialect::{self, Dialect, Lowered, unknown_step};
 use crate::ir::flow::Flow;
-use crate::ir::{Action, ExprKind, Literal, Node, Part, Program, Script, Step, Text, Unit, visit};
-use crate::source::{Source, SourceId, Sources, Span};
-use crate::suppress::{self, Ignore};
-use crate::world::{ReadError, World};
-use bumpalo::Bump;
-use findings::{missing, no_recipe, not_utf8, unreadable};
+use crate::ir::{Action, ExprKind, Literal, Node, Part, Program, Step, Text, Unit, visit};
+use crate::source::{SourceId, Sources, Span};
+use crate::suppress::Ignore;
+use crate::world::World;
+use alone::{Alone, Found, Terms};
+use extends::merge;
+use findings::missing;
 use rrc_vm::text::render;
 use rrc_vm::value::Map;
 use rustc_hash::FxHashMap;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+pub use alone::Shelf;
 
 /// What the caller decides about reading.
 #[derive(Clone, Copy, Debug, Default)]
@@ -69,6 +72,7 @@ pub fn load(
         report,
         units: Vec::new(),
         known: FxHashMap::default(),
+        templates: FxHashMap::default(),
         ignores: Vec::new(),
     };
     let read = loader.file(main, None, &mut vec![main.to_string()]);
@@ -94,6 +98,9 @@ pub fn load(
     }
 }
 
+/// How many recipes may extend each other in a row.
+const MOST_PARENTS: usize = 64;
+
 /// A unit, and what its callees inherit from it.
 struct Read {
     unit: Arc<Unit>,
@@ -108,184 +115,6 @@ struct File {
     readable: bool,
 }
 
-/// What files became, kept for programs that read the same ones in the same world: recipes call
-/// each other, and most of the work is in reading. Sources are numbered here, so that a place means
-/// the same in all of these programs.
-#[derive(Debug, Default)]
-pub struct Shelf {
-    numbers: AtomicU32,
-    kept: Mutex<Kept>,
-}
-
-#[derive(Debug, Default)]
-struct Kept {
-    files: FxHashMap<String, Vec<Arc<Alone>>>,
-    bytes: usize,
-}
-
-/// How many bytes of text are kept: what is made of a text takes many times its room.
-const MOST_KEPT: usize = 4 << 20;
-
-impl Shelf {
-    fn number(&self) -> SourceId {
-        SourceId(self.numbers.fetch_add(1, Ordering::Relaxed))
-    }
-
-    fn find(&self, path: &str, terms: &Terms) -> Option<Arc<Alone>> {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut files = kept.files.get(path)?.iter();
-        files.find(|alone| alone.suits(terms)).map(Arc::clone)
-    }
-
-    fn keep(&self, path: &str, alone: &Alone) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.bytes += alone.source.text.len();
-        if kept.bytes <= MOST_KEPT {
-            let copies = kept.files.entry(path.to_string()).or_default();
-            copies.push(Arc::new(alone.clone()));
-        }
-    }
-}
-
-/// A file before it is looked into.
-struct Found {
-    path: String,
-    /// The same, from the root on: a dialect may show in the directories.
-    place: String,
-    bytes: Result<Vec<u8>, ReadError>,
-}
-
-/// What is said from outside about how a file is to be read.
-#[derive(Clone, Copy, Debug)]
-struct Terms {
-    pins: Pins,
-    caller: Option<&'static Dialect>,
-    raw: bool,
-    timeout_ms: Option<u64>,
-}
-
-/// What a file is by itself: what it extends and calls has not been looked at.
-#[derive(Clone, Debug)]
-struct Alone {
-    terms: Terms,
-    id: SourceId,
-    source: Source,
-    findings: Vec<Diagnostic>,
-    ignores: Vec<Ignore>,
-    lowered: Option<Lowered>,
-    choice: Option<Choice>,
-    readable: bool,
-}
-
-impl Alone {
-    /// Whether it would be the same if it was read on these terms.
-    fn suits(&self, terms: &Terms) -> bool {
-        let name = |dialect: Option<&'static Dialect>| dialect.map(|dialect| dialect.name);
-        let own = &self.terms;
-        // Who calls a file counts only where nothing else says what it is written in.
-        let asks_caller = self
-            .choice
-            .as_ref()
-            .is_some_and(|choice| matches!(choice.reason, Reason::Caller | Reason::Default));
-        name(own.pins.always) == name(terms.pins.always)
-            && name(own.pins.configured) == name(terms.pins.configured)
-            && (own.raw, own.timeout_ms) == (terms.raw, terms.timeout_ms)
-            && (!asks_caller || name(own.caller) == name(terms.caller))
-    }
-
-    fn of(found: Found, terms: Terms, id: SourceId) -> Alone {
-        let Found { path, place, bytes } = found;
-        let path = path.as_str();
-        let mut alone = Alone {
-            terms,
-            id,
-            source: Source::new(path, ""),
-            findings: Vec::new(),
-            ignores: Vec::new(),
-            lowered: None,
-            choice: None,
-            readable: false,
-        };
-        let mut report = Report::default();
-        match bytes {
-            // What has no size beforehand, a pipe, shows only now that it is too large.
-            Ok(bytes) if bytes.len() > doc::MAX_BYTES => {
-                let error = ReadError::TooLarge(bytes.len() as u64);
-                report.add(unreadable(path, id, error));
-            }
-            Ok(bytes) => {
-                let (text, bad_byte) = doc::read_bytes(bytes);
-                alone.source = Source::new(path, text);
-                match bad_byte {
-                    Some(at) => report.add(not_utf8(id, at, &alone.source.text)),
-                    None => {
-                        alone.readable = true;
-                        alone.understand(path, &place, &mut report);
-                    }
-                }
-            }
-            Err(error) => report.add(unreadable(path, id, error)),
-        }
-        alone.findings = report.findings;
-        alone
-    }
-
-    /// Reads the text, chooses its dialect and lowers it, as far as it goes.
-    fn understand(&mut self, path: &str, place: &str, report: &mut Report) {
-        let (id, text) = (self.id, Arc::clone(&self.source.text));
-        let arena = Bump::new();
-        let is_json = path.ends_with(".json");
-        let read = if is_json { json::read } else { yaml::read };
-        let root = read(&arena, id, &text, report);
-        if !is_json {
-            self.ignores = suppress::comments(id, &text, root);
-        }
-        let Some(root) = root else { return };
-        let broken = report
-            .findings
-            .iter()
-            .any(|finding| [&codes::YAML_SYNTAX, &codes::JSON_SYNTAX].contains(&finding.code));
-        if is_json && dialect::is_tool(root) {
-            return;
-        }
-        if is_json && template::is_template(root) {
-            let name = path.rsplit('/').next().unwrap_or(path);
-            let name = name.strip_suffix(".json").unwrap_or(name);
-            let unit = template::lower(root, id, &text, name, report);
-            self.lowered = unit.map(|unit| Lowered {
-                unit: Arc::new(unit),
-                parent: None,
-            });
-            return;
-        }
-        if let Some(what) = dialect::not_a_recipe(root) {
-            // What says so may be what could not be read.
-            if !(is_json && broken) {
-                report.add(no_recipe(id, what, is_json));
-            }
-            return;
-        }
-        let Terms { pins, caller, .. } = self.terms;
-        let choice = choose(pins, caller, place, id, &text, root, report);
-        let how = dialect::Options {
-            deliberate: choice.is_deliberate(),
-            raw: self.terms.raw,
-            timeout_ms: self.terms.timeout_ms,
-        };
-        let said = report.findings.len();
-        self.lowered = dialect::lower(root, id, choice.dialect, how, report);
-        if broken {
-            // What could not be read is not missing.
-            let mut number = 0;
-            report.findings.retain(|finding| {
-                number += 1;
-                number <= said || finding.code != &codes::MISSING_FIELD
-            });
-        }
-        self.choice = Some(choice);
-    }
-}
-
 struct Loader<'a> {
     world: &'a dyn World,
     options: Options<'a>,
@@ -296,6 +125,8 @@ struct Loader<'a> {
     units: Vec<Read>,
     /// Files that were read, and the unit each became.
     known: FxHashMap<String, Option<usize>>,
+    /// Templates that steps name, and what each became.
+    templates: FxHashMap<String, Option<Arc<Unit>>>,
     ignores: Vec<Ignore>,
 }
 
@@ -379,6 +210,13 @@ impl Loader<'_> {
             let message = format!("`{}` extends itself in the end", parent.name);
             let finding = Diagnostic::new(&codes::RECIPE_CYCLE, parent.span, message)
                 .help("a parent cannot be its own child: remove one `extends`");
+            self.report.add(finding);
+            return unit;
+        }
+        if chain.len() >= MOST_PARENTS {
+            let message = format!("recipes extend each other over more than {MOST_PARENTS} files");
+            let finding = Diagnostic::new(&codes::DEPTH_LIMIT, parent.span, message)
+                .help("let a recipe extend one that is nearer to the last of them");
             self.report.add(finding);
             return unit;
         }
@@ -469,16 +307,18 @@ impl Loader<'_> {
                 .add(finding.help("check the path; it starts beside this file"));
             return;
         };
-        let mut chain = vec![path.clone()];
-        let Some(unit) = self.file(&path, None, &mut chain).unit else {
+        let known = self.templates.get(&path).cloned();
+        let unit = known.unwrap_or_else(|| {
+            let unit = self.file(&path, None, &mut vec![path.clone()]).unit;
+            self.templates.insert(path, unit.clone());
+            unit
+        });
+        let first = unit.as_ref().and_then(|unit| unit.steps.first());
+        let Some(Node::Act(action)) = first.map(|step| &step.node) else {
             return;
         };
-        let mut steps = Arc::unwrap_or_clone(unit).steps.into_iter();
-        let Some(Node::Act(action)) = steps.next().map(|step| step.node) else {
-            return;
-        };
-        if let Action::Flow(read) = *action {
-            let mut read = *read;
+        if let Action::Flow(read) = &**action {
+            let mut read = Flow::clone(read);
             let names = read.reads.iter_mut().chain(&mut read.asks);
             names.for_each(|expr| expr.span = span);
             read.reserved.clear();
@@ -592,90 +432,4 @@ fn settled(unit: &Unit, steps: &[Step]) -> FxHashMap<String, String> {
         });
     }
     settled
-}
-
-/// The parent's steps first; a child's step of the same id takes the place of the parent's.
-fn merge(mut base: Unit, mut child: Unit, parent: &Parent) -> Unit {
-    let mut graphs: Vec<Step> = [&mut base.steps, &mut child.steps]
-        .into_iter()
-        .filter_map(open_graph)
-        .collect();
-    for step in child.steps {
-        match base.steps.iter_mut().find(|known| known.id == step.id) {
-            Some(known) => *known = step,
-            None => base.steps.push(step),
-        }
-    }
-    if let Some(graph) = graphs.pop() {
-        close_graph(&mut base.steps, graph, graphs.pop());
-    }
-    for input in child.inputs {
-        match base
-            .inputs
-            .iter_mut()
-            .find(|known| known.name == input.name)
-        {
-            Some(known) => *known = input,
-            None => base.inputs.push(input),
-        }
-    }
-    let over = |base: &mut Option<Script>, child: Option<Script>| {
-        if child.is_some() {
-            *base = child;
-        }
-    };
-    over(&mut base.hooks.before, child.hooks.before);
-    over(&mut base.hooks.after, child.hooks.after);
-    over(&mut base.hooks.failed, child.hooks.failed);
-    for name in child.given {
-        if !base.given.contains(&name) {
-            base.given.push(name);
-        }
-    }
-    base.secrets.extend(child.secrets);
-    base.pace = child.pace.or(base.pace);
-    Unit {
-        source: child.source,
-        name: child.name,
-        dialect: child.dialect,
-        reserved: child.reserved,
-        limits: if parent.has_limits {
-            child.limits
-        } else {
-            base.limits
-        },
-        ..base
-    }
-}
-
-/// Takes the steps out of the one graph among these, and gives back what is left of it.
-fn open_graph(steps: &mut Vec<Step>) -> Option<Step> {
-    let is_graph = |step: &Step| matches!(step.node, Node::Graph(_));
-    let at = steps.iter().position(is_graph)?;
-    if steps.iter().filter(|step| is_graph(step)).count() > 1 {
-        return None;
-    }
-    let mut held = steps.remove(at);
-    if let Node::Graph(graph) = &mut held.node {
-        steps.splice(at..at, std::mem::take(&mut graph.steps));
-    }
-    Some(held)
-}
-
-/// Puts the steps that can wait for each other back into a graph; what is checked before the first
-/// of them stays before it.
-fn close_graph(steps: &mut Vec<Step>, mut held: Step, other: Option<Step>) {
-    let checks = |step: &Step| match &step.node {
-        Node::Act(action) => matches!(**action, Action::Validate { .. }),
-        _ => false,
-    };
-    let (first, rest) = std::mem::take(steps).into_iter().partition(checks);
-    *steps = first;
-    if let Node::Graph(graph) = &mut held.node {
-        graph.steps = rest;
-        if let Some(Node::Graph(other)) = other.map(|other| other.node) {
-            graph.after.extend(other.after);
-        }
-    }
-    steps.push(held);
 }

@@ -563,12 +563,12 @@ impl<'a> Driver<'a> {
         let info = plan.steps.get((step - base) as usize);
         let mut id = info.map_or_else(String::new, |info| text(plan, info.id));
         if let Some(number) = iteration {
-            id = format!("{id}[{}]", number - 1);
+            id = format!("{id}[{}]", number.saturating_sub(1));
         }
         let kind = info.map_or(StepKind::Bash, |info| info.kind);
         let above = parent.and_then(|parent| self.steps.get(&parent));
         let path = match (above, iteration) {
-            (Some(above), Some(number)) => format!("{}[{}]", above.path, number - 1),
+            (Some(above), Some(number)) => format!("{}[{}]", above.path, number.saturating_sub(1)),
             (Some(above), None) => format!("{}/{id}", above.path),
             (None, _) => id.clone(),
         };

@@ -1,8 +1,10 @@
 //! What a program can do at most: steps, depth, processes at once, agent calls, time.
 //!
 //! Every loop has a limit and every call a depth, so most of it is arithmetic. What has no bound
-//! carries the place that makes it so. The numbers are never too low; they may be higher than any
-//! run comes to, as conditions are taken for true and every attempt for a failure.
+//! carries the place that makes it so. The numbers may be higher than any run comes to, as
+//! conditions are taken for true and every attempt for a failure. They are never too low, with one
+//! exception that is said where they are explained: a command that ignores being stopped at its
+//! deadline takes the grace that it is given besides.
 
 use crate::ir::flow::{Stage, Term, TermKind, Times, Work};
 use crate::ir::{

@@ -295,7 +295,8 @@ fn once(step: &mut Step) {
         Action::Exec(exec) => exec.once = true,
         Action::Agent(agent) => agent.once = true,
         Action::Call(call) => call.once = true,
-        Action::Flow(_) | Action::Approve(_) | Action::Validate { .. } | Action::Sleep { .. } => {}
+        Action::Flow(flow) => flow.around.once = true,
+        Action::Approve(_) | Action::Validate { .. } | Action::Sleep { .. } => {}
     });
 }
 

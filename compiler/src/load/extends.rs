@@ -1,0 +1,90 @@
+//! A recipe and the one it extends become one.
+
+use crate::dialect::Parent;
+use crate::ir::{Action, Node, Script, Step, Unit};
+
+/// The parent's steps first; a child's step of the same id takes the place of the parent's.
+pub(super) fn merge(mut base: Unit, mut child: Unit, parent: &Parent) -> Unit {
+    let mut graphs: Vec<Step> = [&mut base.steps, &mut child.steps]
+        .into_iter()
+        .filter_map(open_graph)
+        .collect();
+    for step in child.steps {
+        match base.steps.iter_mut().find(|known| known.id == step.id) {
+            Some(known) => *known = step,
+            None => base.steps.push(step),
+        }
+    }
+    if let Some(graph) = graphs.pop() {
+        close_graph(&mut base.steps, graph, graphs.pop());
+    }
+    for input in child.inputs {
+        match base
+            .inputs
+            .iter_mut()
+            .find(|known| known.name == input.name)
+        {
+            Some(known) => *known = input,
+            None => base.inputs.push(input),
+        }
+    }
+    let over = |base: &mut Option<Script>, child: Option<Script>| {
+        if child.is_some() {
+            *base = child;
+        }
+    };
+    over(&mut base.hooks.before, child.hooks.before);
+    over(&mut base.hooks.after, child.hooks.after);
+    over(&mut base.hooks.failed, child.hooks.failed);
+    for name in child.given {
+        if !base.given.contains(&name) {
+            base.given.push(name);
+        }
+    }
+    base.secrets.extend(child.secrets);
+    base.pace = child.pace.or(base.pace);
+    Unit {
+        source: child.source,
+        name: child.name,
+        dialect: child.dialect,
+        reserved: child.reserved,
+        limits: if parent.has_limits {
+            child.limits
+        } else {
+            base.limits
+        },
+        ..base
+    }
+}
+
+/// Takes the steps out of the one graph among these, and gives back what is left of it.
+fn open_graph(steps: &mut Vec<Step>) -> Option<Step> {
+    let is_graph = |step: &Step| matches!(step.node, Node::Graph(_));
+    let at = steps.iter().position(is_graph)?;
+    if steps.iter().filter(|step| is_graph(step)).count() > 1 {
+        return None;
+    }
+    let mut held = steps.remove(at);
+    if let Node::Graph(graph) = &mut held.node {
+        steps.splice(at..at, std::mem::take(&mut graph.steps));
+    }
+    Some(held)
+}
+
+/// Puts the steps that can wait for each other back into a graph; what is checked before the first
+/// of them stays before it.
+fn close_graph(steps: &mut Vec<Step>, mut held: Step, other: Option<Step>) {
+    let checks = |step: &Step| match &step.node {
+        Node::Act(action) => matches!(**action, Action::Validate { .. }),
+        _ => false,
+    };
+    let (first, rest) = std::mem::take(steps).into_iter().partition(checks);
+    *steps = first;
+    if let Node::Graph(graph) = &mut held.node {
+        graph.steps = rest;
+        if let Some(Node::Graph(other)) = other.map(|other| other.node) {
+            graph.after.extend(other.after);
+        }
+    }
+    steps.push(held);
+}
