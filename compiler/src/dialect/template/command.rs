@@ -3,7 +3,7 @@
 use super::args::unknown_type;
 use super::holes::{self, Bad, Hole, Piece, Sum};
 use super::known::can_be;
-use super::names::{Env, difference, repeat_name};
+use super::names::{Env, repeat_name};
 use super::node::{json_inner, no_command};
 use super::words::{Split, Word, split};
 use super::{Lower, risk, shell};
@@ -300,7 +300,7 @@ impl<'a> Lower<'_, 'a> {
                 }
             }
             Hole::Sum { sum, .. } => {
-                self.sum_names(sum, env, at);
+                self.sum_names(sum, inner, env, at);
                 self.constant_sum(sum, inner, at);
                 self.pad_outside(inner, env, at);
             }
@@ -315,18 +315,21 @@ impl<'a> Lower<'_, 'a> {
         }
     }
 
-    fn sum_names(&mut self, sum: &Sum<'_>, env: &Env<'a>, at: &dyn Fn(Range<usize>) -> Span) {
-        match sum {
-            Sum::Number(_) => {}
-            Sum::Name(name, range) => {
-                self.require(env, name, at(range.clone()));
-                self.minus(name, range.start, env, at);
-                self.no_number(name, env, at(range.clone()));
-            }
-            Sum::Two(_, left, right) => {
-                self.sum_names(left, env, at);
-                self.sum_names(right, env, at);
-            }
+    fn sum_names(
+        &mut self,
+        sum: &Sum<'_>,
+        inner: &str,
+        env: &Env<'a>,
+        at: &dyn Fn(Range<usize>) -> Span,
+    ) {
+        let mut names = Vec::new();
+        sum.names(&mut names);
+        for (name, range) in names {
+            let span = at(range.clone());
+            self.require(env, name, span);
+            self.minus(name, range.start, env, at);
+            self.minus_behind(name, inner.get(range.end..).unwrap_or_default(), env, span);
+            self.no_number(name, env, span);
         }
     }
 
@@ -350,25 +353,33 @@ impl<'a> Lower<'_, 'a> {
         env: &Env<'a>,
         at: &dyn Fn(Range<usize>) -> Span,
     ) {
-        let Some(parts) = difference(name, start) else {
+        let Some(apart) = env.apart(name, name) else {
             return;
         };
-        let (Some((first, _)), false) = (parts.first(), env.has_default(name)) else {
-            return;
-        };
-        let sure = env.repeats > 0 && repeat_name(first).is_some() && env.arg(name).is_none();
-        if !sure {
+        let mut parts = Vec::new();
+        apart.names(&mut parts);
+        let first = parts.first().map_or("", |(first, _)| *first);
+        if env.repeats == 0 || repeat_name(first).is_none() {
             return;
         }
-        let mut portable = format!("({first})");
-        for (part, _) in parts.iter().skip(1) {
-            match part.parse::<i64>() {
-                Ok(_) => portable.push_str(&format!("-{part}")),
-                Err(_) => portable.push_str(&format!("-({part})")),
-            }
-        }
+        let portable = portable(&apart);
         let span = at(start..start + name.len());
         let message = format!("other runners read `{name}` as one name");
+        self.report_once(
+            Diagnostic::new(&codes::MINUS_IN_NAME, span, message)
+                .help(format!("write `{portable}`"))
+                .fix(Fix::safe(format!("write `{portable}`"), span, portable)),
+        );
+    }
+
+    /// So is `index -`, with what follows.
+    fn minus_behind(&mut self, name: &str, behind: &str, env: &Env<'a>, span: Span) {
+        let minus = behind.trim_start().starts_with('-');
+        if !minus || env.repeats == 0 || repeat_name(name).is_none() {
+            return;
+        }
+        let message = format!("other runners take the minus for a part of the name `{name}`");
+        let portable = format!("({name})");
         self.report_once(
             Diagnostic::new(&codes::MINUS_IN_NAME, span, message)
                 .help(format!("write `{portable}`"))
@@ -534,6 +545,15 @@ impl<'a> Lower<'_, 'a> {
 /// `recipe.defaults.name`
 fn is_reference(inner: &str) -> bool {
     inner.contains('.') && inner.split('.').all(holes::is_name)
+}
+
+/// A difference as all runners read it.
+fn portable(difference: &Sum<'_>) -> String {
+    match difference {
+        Sum::Number(int) => int.to_string(),
+        Sum::Name(name, _) => format!("({name})"),
+        Sum::Two(_, left, right) => format!("{}-{}", portable(left), portable(right)),
+    }
 }
 
 /// The place of a `{` that nothing in the word closes.

@@ -2,7 +2,7 @@
 
 use super::holes::{self, Hole, Piece};
 use super::known::can_be;
-use super::names::{Env, difference, repeat_name};
+use super::names::{Env, repeat_name};
 use super::node::wrong_type;
 use super::{Lower, is_null, node::json_string};
 use crate::codes;
@@ -146,10 +146,15 @@ impl<'a> Lower<'_, 'a> {
         let hole = self.placeholder(inner, at, env)?;
         self.inline_default(&hole, inner, env, at);
         for (name, range) in hole.names() {
-            // A name with hyphens may be a difference of others.
-            let parts = difference(name, range.start).filter(|_| !env.has_default(name));
-            for (part, range) in parts.unwrap_or_else(|| vec![(name, range)]) {
-                self.repeat_in_when(part, at(range), env, repeated);
+            let mut names = Vec::new();
+            match env.apart(name, name) {
+                // A name with hyphens may be a difference of others.
+                Some(apart) => apart.names(&mut names),
+                None => names.push((name, 0..name.len())),
+            }
+            for (name, part) in names {
+                let span = at(range.start + part.start..range.start + part.end);
+                self.repeat_in_when(name, span, env, repeated);
             }
         }
         let term = env.hole(&hole, at, self, &mut Vec::new());

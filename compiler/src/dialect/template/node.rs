@@ -340,6 +340,7 @@ impl<'a> Lower<'_, 'a> {
                 total,
                 around: around.collect(),
                 at_once: parallel,
+                alone: Scope::Continue,
                 body,
             })),
         })
