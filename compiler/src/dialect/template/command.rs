@@ -1,6 +1,7 @@
 //! Command lines: words, the placeholders in them, and what is odd about them.
 
 use super::args::unknown_type;
+use super::halves::leading_name;
 use super::holes::{self, Bad, Hole, Piece, Sum};
 use super::known::can_be;
 use super::names::{Env, repeat_name};
@@ -28,7 +29,7 @@ impl<'a> Lower<'_, 'a> {
             self.add(no_command(text.whole(), message));
             return None;
         }
-        shell::look(self, text, &found.words);
+        let expanded = shell::look(self, text, &found.words);
         risk::look(self, text, &found.words);
         if !env.timed {
             risk::network(self, text, &found.words);
@@ -38,10 +39,17 @@ impl<'a> Lower<'_, 'a> {
             if word.text.is_empty() {
                 let message = "an empty word is left out";
                 let span = text.span(word.range.clone());
+                let before = number.checked_sub(1).and_then(|at| found.words.get(at));
+                let start = before.map_or(word.range.start, |before| before.range.end);
+                let gone = text.span(start..word.range.end);
                 self.add(
                     Diagnostic::new(&codes::EMPTY_WORD, span, message)
-                        .help("remove it: a command is never given empty words"),
+                        .help("remove it: a command is never given empty words")
+                        .fix(Fix::safe("remove it", gone, "")),
                 );
+                continue;
+            }
+            if expanded.contains(&number) {
                 continue;
             }
             self.split_hole(text, &found.words, number);
@@ -86,7 +94,8 @@ impl<'a> Lower<'_, 'a> {
                     text.span(at..at + 1),
                     "nothing follows this backslash",
                 )
-                .help("remove it, or write two of them to mean one"),
+                .help("remove it, or write two of them to mean one")
+                .fix_if(self.two_backslashes(text, at, Fix::safe)),
             );
         }
         for (at, blank) in &found.odd_blanks {
@@ -112,10 +121,23 @@ impl<'a> Lower<'_, 'a> {
                 let message = format!("the command is given `{next}` here, without the backslash");
                 self.add(
                     Diagnostic::new(&codes::LOST_BACKSLASH, text.span(range), message)
-                        .help("put the word in single quotes, or write two backslashes"),
+                        .help("put the word in single quotes, or write two backslashes")
+                        .fix_if(self.two_backslashes(text, *at, Fix::unsafe_)),
                 );
             }
         }
+    }
+
+    /// A backslash twice, which is what a program is given one of.
+    fn two_backslashes(
+        &self,
+        text: Text<'a>,
+        at: usize,
+        fix: fn(&'static str, Span, String) -> Fix,
+    ) -> Option<Fix> {
+        self.raw?;
+        let twice = json_inner("\\\\");
+        Some(fix("write two backslashes", text.span(at..at + 1), twice))
     }
 
     /// A placeholder that starts in one word and ends in another.
@@ -256,7 +278,11 @@ impl<'a> Lower<'_, 'a> {
                 default,
             } => {
                 if let Some((word, range)) = kind {
-                    self.typed_hole(name, word, *default, at(range.clone()), env);
+                    let default = default.map(|default| {
+                        let start = inner.len() - default.len();
+                        (default, at(start..inner.len()))
+                    });
+                    self.typed_hole(name, word, default, at(range.clone()), env);
                 }
                 if default.is_none() {
                     self.require(env, name, at(0..name.len()));
@@ -288,6 +314,7 @@ impl<'a> Lower<'_, 'a> {
                 self.require(env, name, at(0..name.len()));
                 let kind = env.arg(name).and_then(|arg| arg.kind.clone());
                 if kind.is_some_and(|kind| kind != crate::ir::flow::ValueKind::List) {
+                    self.use_name(name, at(0..name.len()));
                     let message = format!("`{name}` is declared as something that has no items");
                     self.add(
                         Diagnostic::new(&codes::BAD_PLACEHOLDER, at(0..inner.len()), message)
@@ -447,24 +474,22 @@ impl<'a> Lower<'_, 'a> {
         match holes::hole(inner) {
             Ok(hole) => Some(hole),
             Err(bad) => {
-                self.bad_hole(bad, inner, at, env);
+                // That nothing reads the name is no second mistake.
+                let name = leading_name(inner);
+                if env.arg(name).is_some() {
+                    self.use_name(name, at(0..name.len()));
+                }
+                self.bad_hole(bad, inner, at);
                 None
             }
         }
     }
 
     /// Says why a placeholder means nothing.
-    fn bad_hole(
-        &mut self,
-        bad: Bad,
-        inner: &str,
-        at: &dyn Fn(Range<usize>) -> Span,
-        env: &Env<'a>,
-    ) {
+    fn bad_hole(&mut self, bad: Bad, inner: &str, at: &dyn Fn(Range<usize>) -> Span) {
         let whole = at(0..inner.len());
         let bad_placeholder =
             |message: &str| Diagnostic::new(&codes::BAD_PLACEHOLDER, whole, message);
-        let _ = env;
         let finding = match bad {
             // References to imported recipes are filled in by the host that knows them.
             _ if self.layered && is_reference(inner) => {
@@ -494,7 +519,13 @@ impl<'a> Lower<'_, 'a> {
             )
             .help("pass a value that is true or false"),
             Bad::Typed => {
-                bad_placeholder("a type stands with `=` only").help("write `{name:type=default}`")
+                let fix = inner.split_once("??").map(|(typed, default)| {
+                    let meant = json_inner(&format!("{typed}={default}"));
+                    Fix::safe("write `=`", whole, meant)
+                });
+                bad_placeholder("a type stands with `=` only")
+                    .help("write `{name:type=default}`")
+                    .fix_if(fix)
             }
             Bad::UnknownKind(range) => {
                 let word = inner.get(range.clone()).unwrap_or_default();
@@ -514,8 +545,12 @@ impl<'a> Lower<'_, 'a> {
                     .help(format!("write `{{{meant}}}`"))
                     .fix(Fix::safe(format!("write `{meant}`"), whole, meant))
             }
-            Bad::Underscores => bad_placeholder("at most 6 underscores ask for zeros")
-                .help("write fewer underscores"),
+            Bad::Underscores => {
+                let most = format!("______{}", inner.trim_start_matches('_'));
+                bad_placeholder("at most 6 underscores ask for zeros")
+                    .help("write fewer underscores")
+                    .fix(Fix::unsafe_("write 6 underscores", whole, most))
+            }
             Bad::TooLarge(range) => Diagnostic::new(
                 &codes::BAD_PLACEHOLDER,
                 at(range),
@@ -535,7 +570,8 @@ impl<'a> Lower<'_, 'a> {
                 .help("check what stands here")
             }
             Bad::Other => bad_placeholder("this is no placeholder").help(
-                "write `{name}`, `{name=default}`, `{name??text}`, `{name?yes:no}` or `{list[0]}`",
+                "write `{name}`, `{name=default}`, `{name??text}`, `{name?yes:no}` or `{list[0]}`; text \
+                 with braces of its own belongs into `defaults`",
             ),
         };
         self.report_once(finding);

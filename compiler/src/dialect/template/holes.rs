@@ -288,6 +288,9 @@ fn named(text: &str) -> Option<Result<Hole<'_>, Bad>> {
             .count(),
     };
     let (word, rest) = declared.split_at(end);
+    if word.is_empty() {
+        return Some(Err(Bad::Other));
+    }
     let at = length + 1..length + 1 + end;
     let default = rest.strip_prefix('=');
     if default.is_none() && !rest.is_empty() {
@@ -569,6 +572,7 @@ mod tests {
             ("t:int??5", Bad::Typed),
             ("n:float=1", Bad::UnknownKind(2..7)),
             ("m:enum()", Bad::EmptyChoice(2..8)),
+            ("a: .b", Bad::Other),
             ("xs.length", Bad::Length),
             ("-1", Bad::Minus),
             ("_______(5)", Bad::Underscores),

@@ -11,6 +11,7 @@ mod habits;
 mod halves;
 mod holes;
 mod known;
+mod legacy;
 mod names;
 mod node;
 mod risk;
@@ -415,9 +416,13 @@ impl<'r, 'a> Lower<'r, 'a> {
         let finding = Diagnostic::new(&codes::UNDEFINED_VARIABLE, span, message);
         let finding =
             match nearest(name, env.known_names()) {
-                Some(near) => finding.help(format!("did you mean `{near}`?")).fix(
-                    crate::diagnostic::Fix::safe(format!("write `{near}`"), span, near),
-                ),
+                Some(near) => {
+                    // That nothing reads what is meant is no second mistake.
+                    self.use_name(near, span);
+                    finding.help(format!("did you mean `{near}`?")).fix(
+                        crate::diagnostic::Fix::safe(format!("write `{near}`"), span, near),
+                    )
+                }
                 None => finding.help(format!("add `{name}` to `args`, or give it a default")),
             };
         self.report_once(finding);
