@@ -6,23 +6,18 @@
     reason = "a suite fails by panicking"
 )]
 
+#[path = "floor/mod.rs"]
+mod floor;
+
+use floor::{Bench, middle, row, started};
 use rrc_vm::codec::decode;
 use rrc_vm::verify::verify;
-use std::collections::VecDeque;
 use std::fmt::Write as _;
-use std::os::unix::process::CommandExt as _;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::Instant;
 
-const RRC: &str = env!("CARGO_BIN_EXE_rrc");
 /// Steps of the long recipes: as many as one may have.
 const STEPS: usize = 1000;
-
-struct Bench {
-    folder: PathBuf,
-    rounds: usize,
-}
 
 /// Starts `bash -c text` so often, so many at once, and waits: nothing that runs it can take less.
 fn floor(count: usize, width: usize, text: &str) -> f64 {
@@ -31,78 +26,12 @@ fn floor(count: usize, width: usize, text: &str) -> f64 {
 
 /// The same with more in the environment, which the kernel copies and bash reads.
 fn floor_with(count: usize, width: usize, text: &str, env: &[(String, String)]) -> f64 {
-    let begun = Instant::now();
-    let mut running: VecDeque<Child> = VecDeque::new();
-    for _ in 0..count {
-        if running.len() == width {
-            running.pop_front().map(|mut child| child.wait());
-        }
+    started(count, width, || {
         let mut command = Command::new("/bin/bash");
-        command.args(["-c", text]).process_group(0);
+        command.args(["-c", text]);
         command.envs(env.iter().map(|(name, value)| (name, value)));
-        command.stdin(Stdio::null()).stdout(Stdio::null());
-        running.push_back(command.spawn().unwrap());
-    }
-    for mut child in running {
-        child.wait().unwrap();
-    }
-    begun.elapsed().as_secs_f64() * 1e3
-}
-
-fn middle(mut times: Vec<f64>) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
-}
-
-impl Bench {
-    fn write(&self, name: &str, text: &str) {
-        std::fs::write(self.folder.join(name), text).unwrap();
-    }
-
-    fn rrc(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(RRC);
-        command.args(args).current_dir(&self.folder);
-        command.stdin(Stdio::null()).stdout(Stdio::null());
         command
-    }
-
-    /// Milliseconds of one run, whole process.
-    fn run(&self, args: &[&str]) -> f64 {
-        let begun = Instant::now();
-        let status = self.rrc(args).status().unwrap();
-        assert!(status.success(), "{args:?}: {status}");
-        begun.elapsed().as_secs_f64() * 1e3
-    }
-
-    /// Milliseconds, and the most memory it had, in MiB.
-    fn watched(&self, args: &[&str]) -> (f64, f64) {
-        let begun = Instant::now();
-        let mut child = self.rrc(args).spawn().unwrap();
-        let status = format!("/proc/{}/status", child.id());
-        let mut most = 0.0_f64;
-        loop {
-            let text = std::fs::read_to_string(&status).unwrap_or_default();
-            let peak = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-            let kib = peak.and_then(|line| line.trim().split(' ').next()?.parse::<f64>().ok());
-            most = most.max(kib.unwrap_or(0.0) / 1024.0);
-            if let Some(ended) = child.try_wait().unwrap() {
-                assert!(ended.success(), "{args:?}: {ended}");
-                return (begun.elapsed().as_secs_f64() * 1e3, most);
-            }
-            std::thread::sleep(std::time::Duration::from_millis(2));
-        }
-    }
-
-    /// The middles of several things, measured in turn.
-    fn in_turn<const N: usize>(&self, rounds: usize, what: [&dyn Fn() -> f64; N]) -> [f64; N] {
-        let mut times: [Vec<f64>; N] = std::array::from_fn(|_| Vec::new());
-        for _ in 0..rounds {
-            for (times, what) in times.iter_mut().zip(what) {
-                times.push(what());
-            }
-        }
-        times.map(middle)
-    }
+    })
 }
 
 /// A recipe of many steps that are alike.
@@ -117,23 +46,11 @@ fn recipe(dialect: &str, context: &str, step: &str) -> String {
     text
 }
 
-fn row(work: &str, measured: &str, goal: &str) {
-    println!("{work:<58} {measured:<34} {goal}");
-}
-
 fn main() {
-    let folder = std::env::temp_dir().join(format!("rrc-run-bench-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let rounds = std::env::var("RRC_ROUNDS").ok();
-    let bench = Bench {
-        folder,
-        rounds: rounds.and_then(|rounds| rounds.parse().ok()).unwrap_or(5),
-    };
-    row("work", "measured", "goal");
+    let bench = Bench::new();
     sequential(&bench);
     wide(&bench);
     plans(&bench);
-    remove(&bench.folder);
 }
 
 fn sequential(bench: &Bench) {
@@ -307,9 +224,4 @@ fn plans(bench: &Bench) {
             goal,
         );
     }
-}
-
-fn remove(folder: &Path) {
-    // A folder that cannot be removed is the system's to sweep.
-    let _ = std::fs::remove_dir_all(folder);
 }

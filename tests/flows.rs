@@ -73,27 +73,45 @@ fn first_command(
     }
 }
 
-/// A calculation as text, and what it comes to among all integers: none if it divides by zero or
-/// leaves 64 bits on the way.
-fn sum(random: &mut Random, depth: usize) -> (String, Option<i128>) {
+/// How tightly the parts of a calculation hang together.
+#[derive(PartialEq, PartialOrd)]
+enum Bond {
+    Sum,
+    Product,
+    One,
+}
+
+/// A calculation as text with hardly more parentheses than it needs, and what it comes to among all
+/// integers: none if it divides by zero or leaves 64 bits on the way.
+fn sum(random: &mut Random, depth: usize) -> (String, Bond, Option<i128>) {
     let within = |value: i128| i64::try_from(value).is_ok().then_some(value);
     if depth == 0 || random.once_in(5) {
         return match random.below(4) {
-            0 => ("n".to_string(), Some(-3)),
-            1 => ("big".to_string(), Some(i128::from(i64::MAX))),
+            0 => ("n".to_string(), Bond::One, Some(-3)),
+            1 => ("big".to_string(), Bond::One, Some(i128::from(i64::MAX))),
             2 => {
                 let number = random.next() >> (1 + random.below(62));
-                (number.to_string(), within(i128::from(number)))
+                (number.to_string(), Bond::One, within(i128::from(number)))
             }
             _ => {
                 let number = random.below(10);
-                (number.to_string(), Some(number as i128))
+                (number.to_string(), Bond::One, Some(number as i128))
             }
         };
     }
-    let (left, a) = sum(random, depth - 1);
-    let (right, b) = sum(random, depth - 1);
+    let (left, of_left, a) = sum(random, depth - 1);
+    let (right, of_right, b) = sum(random, depth - 1);
     let sign = ['+', '-', '*', '/', '%'][random.below(5)];
+    let bond = match sign {
+        '+' | '-' => Bond::Sum,
+        _ => Bond::Product,
+    };
+    let mut part = |text: String, tight: bool| match tight && !random.once_in(4) {
+        true => text,
+        false => format!("({text})"),
+    };
+    let left = part(left, of_left >= bond);
+    let right = part(right, of_right > bond);
     let value = a.zip(b).and_then(|(a, b)| match sign {
         '+' => within(a + b),
         '-' => within(a - b),
@@ -101,7 +119,7 @@ fn sum(random: &mut Random, depth: usize) -> (String, Option<i128>) {
         '/' => within(a.checked_div(b)?),
         _ => a.checked_rem(b),
     });
-    (format!("({left}){sign}({right})"), value)
+    (format!("{left}{sign}{right}"), bond, value)
 }
 
 #[test]
@@ -109,7 +127,7 @@ fn arithmetic_is_that_of_integers_or_is_refused() {
     let mut random = Random::new(5);
     let (mut right, mut refused) = (0, 0);
     for _ in 0..600 {
-        let (text, value) = sum(&mut random, 3);
+        let (text, _, value) = sum(&mut random, 3);
         let template = json!(format!("use {{({text})+0}}"));
         let values = [
             ("n", Value::Int(-3)),
@@ -145,15 +163,37 @@ fn hostile(random: &mut Random) -> String {
 fn a_value_stays_where_it_is_put() {
     let mut random = Random::new(11);
     type Words = fn(&str) -> Vec<String>;
-    let shapes: [(&str, Words); 6] = [
-        ("use {x} end", |x| vec![x.into(), "end".into()]),
-        ("use --x={x} end", |x| {
+    let shapes: [(serde_json::Value, Words); 11] = [
+        (json!("use {x} end"), |x| vec![x.into(), "end".into()]),
+        (json!("use --x={x} end"), |x| {
             vec![format!("--x={x}"), "end".into()]
         }),
-        ("use '{x} b'", |x| vec![format!("{x} b")]),
-        ("use a{x}b{x}c", |x| vec![format!("a{x}b{x}c")]),
-        ("use {x=other} {y}", |x| vec![x.into(), "y".into()]),
-        ("use \"{x}\" {xs[0]}", |x| vec![x.into(), x.into()]),
+        (json!("use '{x} b'"), |x| vec![format!("{x} b")]),
+        (json!("use a{x}b{x}c"), |x| vec![format!("a{x}b{x}c")]),
+        (json!("use {x=other} {y}"), |x| vec![x.into(), "y".into()]),
+        (json!("use \"{x}\" {xs[0]}"), |x| vec![x.into(), x.into()]),
+        // A blank text is not true.
+        (json!("use {x??none} {x?a:b}"), |x| {
+            match x.trim().is_empty() {
+                true => vec!["none".into(), "b".into()],
+                false => vec![x.into(), "a".into()],
+            }
+        }),
+        (json!({"args": ["x:string"], "template": "use {x}"}), |x| {
+            vec![x.into()]
+        }),
+        (
+            json!({"defaults": {"z": "{x}", "w": "<{z}>"}, "template": "use {z} {w}"}),
+            |x| vec![x.into(), format!("<{x}>")],
+        ),
+        (
+            json!({"defaults": {"x": "1"}, "template": [{"defaults": {"z": "{x}"}, "template": "use {z}"}]}),
+            |x| vec![x.into()],
+        ),
+        (
+            json!({"repeat": 2, "defaults": {"z": "{xs[index]}"}, "template": "use {z}{index}"}),
+            |x| vec![format!("{x}0")],
+        ),
     ];
     for _ in 0..500 {
         let value = hostile(&mut random);
@@ -161,9 +201,9 @@ fn a_value_stays_where_it_is_put() {
         let values = [
             ("x", Value::text(value.as_str())),
             ("y", Value::text("y")),
-            ("xs", Value::list(vec![Value::text(value.as_str())])),
+            ("xs", Value::list(vec![Value::text(value.as_str()); 2])),
         ];
-        let words = first_command(&json!(line), &values).expect("it has all its values");
+        let words = first_command(line, &values).expect("it has all its values");
         let mut expected = expected(&value);
         // An empty word is left out, and nothing else is.
         expected.retain(|word| !word.is_empty());

@@ -134,6 +134,12 @@ impl Diagnostic {
         self
     }
 
+    /// The same, where there may be none.
+    pub fn fix_if(mut self, fix: Option<Fix>) -> Diagnostic {
+        self.fix = fix;
+        self
+    }
+
     /// Every place that it speaks of, its own first.
     pub fn spans_mut(&mut self) -> impl Iterator<Item = &mut Span> {
         let labels = self.labels.iter_mut().map(|label| &mut label.span);

@@ -255,7 +255,10 @@ impl Loader<'_> {
             return;
         };
         for step in &mut Arc::make_mut(&mut read.unit).steps {
-            visit::flows_mut(step, &mut |flow| flow.reads.clear());
+            visit::flows_mut(step, &mut |flow| {
+                flow.reads.clear();
+                flow.differences.clear();
+            });
         }
     }
 
@@ -319,7 +322,8 @@ impl Loader<'_> {
         };
         if let Action::Flow(read) = &**action {
             let mut read = Flow::clone(read);
-            let names = read.reads.iter_mut().chain(&mut read.asks);
+            let wholes = read.differences.iter_mut().map(|of| &mut of.whole);
+            let names = read.reads.iter_mut().chain(&mut read.asks).chain(wholes);
             names.for_each(|expr| expr.span = span);
             read.reserved.clear();
             read.around = std::mem::take(&mut flow.around);

@@ -320,6 +320,13 @@ impl<'a> Scope<'a> {
             }
             _ => visit::walk_needs(action, &mut |expr| self.read(expr, report)),
         }
+        if let Action::Flow(flow) = action {
+            for difference in &flow.differences {
+                if !difference.parts.iter().all(|part| self.is_visible(part)) {
+                    self.read(&difference.whole, report);
+                }
+            }
+        }
         let Action::Call(call) = action else { return };
         match call.target {
             Some(target) if call.spreads => {

@@ -193,7 +193,10 @@ impl Walker {
             match times.at_once {
                 true => ends.push((&times.body, self.branch(&times.body, pipe.clone()))),
                 false => {
-                    let scope = times.body.scope.max(stage.scope);
+                    let mut scope = times.body.scope.max(stage.scope);
+                    if total == 1 {
+                        scope = scope.max(times.alone);
+                    }
                     let ended = after(self.stage(&times.body, pipe), scope);
                     self.turns.truncate(outside);
                     pipe = ended?;

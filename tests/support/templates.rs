@@ -7,7 +7,7 @@ use rrc_vm::generate::Random;
 pub const VALUES: &str =
     r#"{"a": "one", "n": "3", "xs": ["x", "y"], "flag": true, "cold": "no", "empty": ""}"#;
 
-const WORDS: [&str; 18] = [
+const WORDS: [&str; 20] = [
     "plain",
     "'two words'",
     "{a}",
@@ -23,15 +23,18 @@ const WORDS: [&str; 18] = [
     "{xs[1]}{a}",
     "{xs}",
     "{(n)+1}",
+    "{n-1}",
+    "{2*n-1}",
     "{__(n*2)}",
     "{d}",
     "é",
 ];
-const TURN_WORDS: [&str; 5] = [
+const TURN_WORDS: [&str; 6] = [
     "{index}",
     "{prev}{next}",
     "{_(index+1)}",
     "{repeat}",
+    "{repeat-index*2}",
     "{_index}",
 ];
 

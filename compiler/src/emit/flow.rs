@@ -257,11 +257,23 @@ impl Emitter<'_> {
                 continue;
             }
             w.bind(from);
+            let mut to = to;
             if to == forget {
+                let leave = w.label();
+                to = out.inside(times.alone, leave).plain;
+                if to != leave {
+                    w.push(Instr::Int { value: 1 });
+                    w.push(Instr::Load { local: turns.total });
+                    w.push(Instr::Less {});
+                    w.push(Instr::JumpUnless { to: w.to(leave) });
+                }
                 w.push(Instr::Pop {});
                 self.nothing(w, pipe);
                 w.push(Instr::Jump { to: w.to(go_on) });
-                continue;
+                if to == leave {
+                    continue;
+                }
+                w.bind(leave);
             }
             self.close_failed(w);
             w.push(Instr::Jump { to: w.to(to) });

@@ -19,6 +19,7 @@ pub struct Flow {
     pub reads: Vec<Expr>,
     /// Those that are read if they are there.
     pub asks: Vec<Expr>,
+    pub differences: Vec<Difference>,
     pub around: Around,
     pub root: Stage,
     /// What the result names besides what was written; none if that is all.
@@ -35,12 +36,20 @@ impl Flow {
             reserved: Vec::new(),
             reads: Vec::new(),
             asks: Vec::new(),
+            differences: Vec::new(),
             around: Around::default(),
             root: Stage::plain(&name, span, Work::Seq(Vec::new())),
             output: None,
             from: Some((name, span)),
         }
     }
+}
+
+/// A variable that must be there, or all those that its name is the difference of: `index-1`.
+#[derive(Clone, Debug)]
+pub struct Difference {
+    pub whole: Expr,
+    pub parts: Vec<String>,
 }
 
 /// What every command of a flow finds around it.
@@ -213,6 +222,8 @@ pub struct Times {
     /// How many turns those around this one have, by the variables that hold it.
     pub around: Vec<String>,
     pub at_once: bool,
+    /// What the failure of the only turn does, at least, if there is one and they are not at once.
+    pub alone: Scope,
     pub body: Stage,
 }
 

@@ -1,6 +1,6 @@
 //! `args` and `defaults`: what a template can be given, and what it has when it is not.
 
-use super::habits::without;
+use super::habits::{without, without_item};
 use super::names::{Arg, Defaults, Env, MOST_TERMS, Preset, repeat_name};
 use super::node::wrong_type;
 use super::{Lower, holes};
@@ -29,7 +29,9 @@ impl<'a> Lower<'_, 'a> {
     /// What is known inside of a node.
     pub fn env_of(&mut self, node: Node<'a>, env: &Env<'a>, checked: bool) -> Env<'a> {
         let repeats = self.field(node, "repeat").is_some() || env.repeats > 0;
-        let mut env = match self.field(node, "args") {
+        // Beside `command` they are its words, and no declarations.
+        let words = node.get("command").is_some() && node.get("template").is_none();
+        let mut env = match self.field(node, "args").filter(|_| !words) {
             Some(args) => match self.args(args, repeats) {
                 Some(args) => Env {
                     args: Some(Rc::new(args)),
@@ -58,7 +60,8 @@ impl<'a> Lower<'_, 'a> {
             return None;
         };
         let mut args: Vec<Arg<'a>> = Vec::new();
-        for item in items {
+        let mut places: Vec<usize> = Vec::new();
+        for (number, item) in items.iter().enumerate() {
             let Some(text) = self.text(*item) else {
                 if !item.is_broken() {
                     let message = "a declaration is a text such as `name` or `count:int=3`";
@@ -72,19 +75,36 @@ impl<'a> Lower<'_, 'a> {
             let Some(arg) = self.arg(text, repeats) else {
                 continue;
             };
-            if let Some(first) = args.iter().find(|known| known.name == arg.name) {
+            let known = args.iter().zip(&places);
+            if let Some((first, at)) = known.into_iter().find(|(known, _)| known.name == arg.name) {
                 let message = format!("`{}` is declared twice", arg.name);
                 let first = first.span;
+                let said = |at: usize| Some(self.text(*items.get(at)?)?.text());
+                // The one that says nothing but the name can go.
+                let idle = match (said(*at), said(number)) {
+                    (first, second) if first == second => Some(number),
+                    (_, Some(second)) if second == arg.name => Some(number),
+                    (Some(first), _) if first == arg.name => Some(*at),
+                    _ => None,
+                };
+                let fix = idle.and_then(|idle| self.without_arg(items, idle));
                 self.add(
                     Diagnostic::new(&codes::DUPLICATE_ARGUMENT, arg.span, message)
                         .label(first, "it is declared here first")
-                        .help("keep one of the two"),
+                        .help("keep one of the two")
+                        .fix_if(fix),
                 );
                 continue;
             }
             args.push(arg);
+            places.push(number);
         }
         Some(args)
+    }
+
+    fn without_arg(&self, items: &[Node<'_>], number: usize) -> Option<Fix> {
+        self.raw?;
+        Some(Fix::safe("remove it", without_item(items, number)?, ""))
     }
 
     /// `name`, `name:type`, `name=default` or `name:type=default`, with blanks around the colon.
@@ -280,7 +300,7 @@ impl<'a> Lower<'_, 'a> {
         &mut self,
         name: &str,
         word: &str,
-        default: Option<&str>,
+        default: Option<(&str, Span)>,
         span: Span,
         env: &Env<'a>,
     ) {
@@ -288,7 +308,7 @@ impl<'a> Lower<'_, 'a> {
             return;
         };
         self.declare(name, kind.clone(), &word_of(&kind), span);
-        if let Some(default) = default {
+        if let Some((default, span)) = default {
             self.check_default(name, &Literal::Text(default.to_string()), &kind, span);
         }
         if let Some(default) = env.defaults.get(name) {
@@ -306,7 +326,7 @@ impl<'a> Lower<'_, 'a> {
         let Some(Kind::List(items)) = root.get("args").map(|args| args.kind) else {
             return;
         };
-        for item in items {
+        for (number, item) in items.iter().enumerate() {
             let Some(text) = self.text(*item) else {
                 continue;
             };
@@ -317,7 +337,8 @@ impl<'a> Lower<'_, 'a> {
                 let message = format!("nothing reads the argument `{name}`");
                 self.add(
                     Diagnostic::new(&codes::UNUSED_ARGUMENT, text.span(at), message)
-                        .help("remove it, or use it in a command"),
+                        .help("remove it, or use it in a command")
+                        .fix_if(self.without_arg(items, number)),
                 );
             }
         }

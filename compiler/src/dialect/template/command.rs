@@ -1,9 +1,10 @@
 //! Command lines: words, the placeholders in them, and what is odd about them.
 
 use super::args::unknown_type;
+use super::halves::leading_name;
 use super::holes::{self, Bad, Hole, Piece, Sum};
 use super::known::can_be;
-use super::names::{Env, difference, repeat_name};
+use super::names::{Env, repeat_name};
 use super::node::{json_inner, no_command};
 use super::words::{Split, Word, split};
 use super::{Lower, risk, shell};
@@ -28,7 +29,7 @@ impl<'a> Lower<'_, 'a> {
             self.add(no_command(text.whole(), message));
             return None;
         }
-        shell::look(self, text, &found.words);
+        let expanded = shell::look(self, text, &found.words);
         risk::look(self, text, &found.words);
         if !env.timed {
             risk::network(self, text, &found.words);
@@ -38,10 +39,17 @@ impl<'a> Lower<'_, 'a> {
             if word.text.is_empty() {
                 let message = "an empty word is left out";
                 let span = text.span(word.range.clone());
+                let before = number.checked_sub(1).and_then(|at| found.words.get(at));
+                let start = before.map_or(word.range.start, |before| before.range.end);
+                let gone = text.span(start..word.range.end);
                 self.add(
                     Diagnostic::new(&codes::EMPTY_WORD, span, message)
-                        .help("remove it: a command is never given empty words"),
+                        .help("remove it: a command is never given empty words")
+                        .fix(Fix::safe("remove it", gone, "")),
                 );
+                continue;
+            }
+            if expanded.contains(&number) {
                 continue;
             }
             self.split_hole(text, &found.words, number);
@@ -86,7 +94,8 @@ impl<'a> Lower<'_, 'a> {
                     text.span(at..at + 1),
                     "nothing follows this backslash",
                 )
-                .help("remove it, or write two of them to mean one"),
+                .help("remove it, or write two of them to mean one")
+                .fix_if(self.two_backslashes(text, at, Fix::safe)),
             );
         }
         for (at, blank) in &found.odd_blanks {
@@ -112,10 +121,23 @@ impl<'a> Lower<'_, 'a> {
                 let message = format!("the command is given `{next}` here, without the backslash");
                 self.add(
                     Diagnostic::new(&codes::LOST_BACKSLASH, text.span(range), message)
-                        .help("put the word in single quotes, or write two backslashes"),
+                        .help("put the word in single quotes, or write two backslashes")
+                        .fix_if(self.two_backslashes(text, *at, Fix::unsafe_)),
                 );
             }
         }
+    }
+
+    /// A backslash twice, which is what a program is given one of.
+    fn two_backslashes(
+        &self,
+        text: Text<'a>,
+        at: usize,
+        fix: fn(&'static str, Span, String) -> Fix,
+    ) -> Option<Fix> {
+        self.raw?;
+        let twice = json_inner("\\\\");
+        Some(fix("write two backslashes", text.span(at..at + 1), twice))
     }
 
     /// A placeholder that starts in one word and ends in another.
@@ -256,7 +278,11 @@ impl<'a> Lower<'_, 'a> {
                 default,
             } => {
                 if let Some((word, range)) = kind {
-                    self.typed_hole(name, word, *default, at(range.clone()), env);
+                    let default = default.map(|default| {
+                        let start = inner.len() - default.len();
+                        (default, at(start..inner.len()))
+                    });
+                    self.typed_hole(name, word, default, at(range.clone()), env);
                 }
                 if default.is_none() {
                     self.require(env, name, at(0..name.len()));
@@ -288,6 +314,7 @@ impl<'a> Lower<'_, 'a> {
                 self.require(env, name, at(0..name.len()));
                 let kind = env.arg(name).and_then(|arg| arg.kind.clone());
                 if kind.is_some_and(|kind| kind != crate::ir::flow::ValueKind::List) {
+                    self.use_name(name, at(0..name.len()));
                     let message = format!("`{name}` is declared as something that has no items");
                     self.add(
                         Diagnostic::new(&codes::BAD_PLACEHOLDER, at(0..inner.len()), message)
@@ -300,7 +327,7 @@ impl<'a> Lower<'_, 'a> {
                 }
             }
             Hole::Sum { sum, .. } => {
-                self.sum_names(sum, env, at);
+                self.sum_names(sum, inner, env, at);
                 self.constant_sum(sum, inner, at);
                 self.pad_outside(inner, env, at);
             }
@@ -315,18 +342,21 @@ impl<'a> Lower<'_, 'a> {
         }
     }
 
-    fn sum_names(&mut self, sum: &Sum<'_>, env: &Env<'a>, at: &dyn Fn(Range<usize>) -> Span) {
-        match sum {
-            Sum::Number(_) => {}
-            Sum::Name(name, range) => {
-                self.require(env, name, at(range.clone()));
-                self.minus(name, range.start, env, at);
-                self.no_number(name, env, at(range.clone()));
-            }
-            Sum::Two(_, left, right) => {
-                self.sum_names(left, env, at);
-                self.sum_names(right, env, at);
-            }
+    fn sum_names(
+        &mut self,
+        sum: &Sum<'_>,
+        inner: &str,
+        env: &Env<'a>,
+        at: &dyn Fn(Range<usize>) -> Span,
+    ) {
+        let mut names = Vec::new();
+        sum.names(&mut names);
+        for (name, range) in names {
+            let span = at(range.clone());
+            self.require(env, name, span);
+            self.minus(name, range.start, env, at);
+            self.minus_behind(name, inner.get(range.end..).unwrap_or_default(), env, span);
+            self.no_number(name, env, span);
         }
     }
 
@@ -350,25 +380,33 @@ impl<'a> Lower<'_, 'a> {
         env: &Env<'a>,
         at: &dyn Fn(Range<usize>) -> Span,
     ) {
-        let Some(parts) = difference(name, start) else {
+        let Some(apart) = env.apart(name, name) else {
             return;
         };
-        let (Some((first, _)), false) = (parts.first(), env.has_default(name)) else {
-            return;
-        };
-        let sure = env.repeats > 0 && repeat_name(first).is_some() && env.arg(name).is_none();
-        if !sure {
+        let mut parts = Vec::new();
+        apart.names(&mut parts);
+        let first = parts.first().map_or("", |(first, _)| *first);
+        if env.repeats == 0 || repeat_name(first).is_none() {
             return;
         }
-        let mut portable = format!("({first})");
-        for (part, _) in parts.iter().skip(1) {
-            match part.parse::<i64>() {
-                Ok(_) => portable.push_str(&format!("-{part}")),
-                Err(_) => portable.push_str(&format!("-({part})")),
-            }
-        }
+        let portable = portable(&apart);
         let span = at(start..start + name.len());
         let message = format!("other runners read `{name}` as one name");
+        self.report_once(
+            Diagnostic::new(&codes::MINUS_IN_NAME, span, message)
+                .help(format!("write `{portable}`"))
+                .fix(Fix::safe(format!("write `{portable}`"), span, portable)),
+        );
+    }
+
+    /// So is `index -`, with what follows.
+    fn minus_behind(&mut self, name: &str, behind: &str, env: &Env<'a>, span: Span) {
+        let minus = behind.trim_start().starts_with('-');
+        if !minus || env.repeats == 0 || repeat_name(name).is_none() {
+            return;
+        }
+        let message = format!("other runners take the minus for a part of the name `{name}`");
+        let portable = format!("({name})");
         self.report_once(
             Diagnostic::new(&codes::MINUS_IN_NAME, span, message)
                 .help(format!("write `{portable}`"))
@@ -436,24 +474,22 @@ impl<'a> Lower<'_, 'a> {
         match holes::hole(inner) {
             Ok(hole) => Some(hole),
             Err(bad) => {
-                self.bad_hole(bad, inner, at, env);
+                // That nothing reads the name is no second mistake.
+                let name = leading_name(inner);
+                if env.arg(name).is_some() {
+                    self.use_name(name, at(0..name.len()));
+                }
+                self.bad_hole(bad, inner, at);
                 None
             }
         }
     }
 
     /// Says why a placeholder means nothing.
-    fn bad_hole(
-        &mut self,
-        bad: Bad,
-        inner: &str,
-        at: &dyn Fn(Range<usize>) -> Span,
-        env: &Env<'a>,
-    ) {
+    fn bad_hole(&mut self, bad: Bad, inner: &str, at: &dyn Fn(Range<usize>) -> Span) {
         let whole = at(0..inner.len());
         let bad_placeholder =
             |message: &str| Diagnostic::new(&codes::BAD_PLACEHOLDER, whole, message);
-        let _ = env;
         let finding = match bad {
             // References to imported recipes are filled in by the host that knows them.
             _ if self.layered && is_reference(inner) => {
@@ -483,7 +519,13 @@ impl<'a> Lower<'_, 'a> {
             )
             .help("pass a value that is true or false"),
             Bad::Typed => {
-                bad_placeholder("a type stands with `=` only").help("write `{name:type=default}`")
+                let fix = inner.split_once("??").map(|(typed, default)| {
+                    let meant = json_inner(&format!("{typed}={default}"));
+                    Fix::safe("write `=`", whole, meant)
+                });
+                bad_placeholder("a type stands with `=` only")
+                    .help("write `{name:type=default}`")
+                    .fix_if(fix)
             }
             Bad::UnknownKind(range) => {
                 let word = inner.get(range.clone()).unwrap_or_default();
@@ -503,8 +545,12 @@ impl<'a> Lower<'_, 'a> {
                     .help(format!("write `{{{meant}}}`"))
                     .fix(Fix::safe(format!("write `{meant}`"), whole, meant))
             }
-            Bad::Underscores => bad_placeholder("at most 6 underscores ask for zeros")
-                .help("write fewer underscores"),
+            Bad::Underscores => {
+                let most = format!("______{}", inner.trim_start_matches('_'));
+                bad_placeholder("at most 6 underscores ask for zeros")
+                    .help("write fewer underscores")
+                    .fix(Fix::unsafe_("write 6 underscores", whole, most))
+            }
             Bad::TooLarge(range) => Diagnostic::new(
                 &codes::BAD_PLACEHOLDER,
                 at(range),
@@ -524,7 +570,8 @@ impl<'a> Lower<'_, 'a> {
                 .help("check what stands here")
             }
             Bad::Other => bad_placeholder("this is no placeholder").help(
-                "write `{name}`, `{name=default}`, `{name??text}`, `{name?yes:no}` or `{list[0]}`",
+                "write `{name}`, `{name=default}`, `{name??text}`, `{name?yes:no}` or `{list[0]}`; text \
+                 with braces of its own belongs into `defaults`",
             ),
         };
         self.report_once(finding);
@@ -534,6 +581,15 @@ impl<'a> Lower<'_, 'a> {
 /// `recipe.defaults.name`
 fn is_reference(inner: &str) -> bool {
     inner.contains('.') && inner.split('.').all(holes::is_name)
+}
+
+/// A difference as all runners read it.
+fn portable(difference: &Sum<'_>) -> String {
+    match difference {
+        Sum::Number(int) => int.to_string(),
+        Sum::Name(name, _) => format!("({name})"),
+        Sum::Two(_, left, right) => format!("{}-{}", portable(left), portable(right)),
+    }
 }
 
 /// The place of a `{` that nothing in the word closes.

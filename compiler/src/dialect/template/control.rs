@@ -2,11 +2,11 @@
 
 use super::holes::{self, Hole, Piece};
 use super::known::can_be;
-use super::names::{Env, difference, repeat_name};
-use super::node::wrong_type;
+use super::names::{Env, repeat_name};
+use super::node::{wrapped, wrong_type};
 use super::{Lower, is_null, node::json_string};
 use crate::codes;
-use crate::diagnostic::{Diagnostic, Fix, nearest};
+use crate::diagnostic::{Applicability, Diagnostic, Fix, nearest};
 use crate::doc::{Entry, Node, Plain, Text, resolve};
 use crate::ir::flow::{
     Declared, MOST_TURNS, Scope, Stage, Term, TermKind, ValueKind, Work, too_many,
@@ -54,7 +54,13 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// The condition of a node: true or false, one placeholder, or a name with or without `!`.
-    pub fn when(&mut self, field: Node<'a>, env: &Env<'a>, repeated: bool) -> Option<Term> {
+    pub fn when(
+        &mut self,
+        node: Node<'a>,
+        field: Node<'a>,
+        env: &Env<'a>,
+        repeated: bool,
+    ) -> Option<Term> {
         if let Some(scalar) = field.scalar()
             && let Plain::Bool(value) = resolve(scalar, self.schema)
         {
@@ -62,10 +68,10 @@ impl<'a> Lower<'_, 'a> {
                 true => "the node always runs",
                 false => "the node never runs",
             };
-            self.add(
-                Diagnostic::new(&codes::CONSTANT_CONDITION, field.span, message)
-                    .help("remove `when`, or name a value that decides"),
-            );
+            let finding = Diagnostic::new(&codes::CONSTANT_CONDITION, field.span, message)
+                .help("remove `when`, or name a value that decides");
+            let idle = value.then(|| self.without_field(node, "when")).flatten();
+            self.add(finding.fix_if(idle));
             return Some(literal(field.span, Literal::Bool(value)));
         }
         let Some(text) = self.text(field) else {
@@ -146,10 +152,15 @@ impl<'a> Lower<'_, 'a> {
         let hole = self.placeholder(inner, at, env)?;
         self.inline_default(&hole, inner, env, at);
         for (name, range) in hole.names() {
-            // A name with hyphens may be a difference of others.
-            let parts = difference(name, range.start).filter(|_| !env.has_default(name));
-            for (part, range) in parts.unwrap_or_else(|| vec![(name, range)]) {
-                self.repeat_in_when(part, at(range), env, repeated);
+            let mut names = Vec::new();
+            match env.apart(name, name) {
+                // A name with hyphens may be a difference of others.
+                Some(apart) => apart.names(&mut names),
+                None => names.push((name, 0..name.len())),
+            }
+            for (name, part) in names {
+                let span = at(range.start + part.start..range.start + part.end);
+                self.repeat_in_when(name, span, env, repeated);
             }
         }
         let term = env.hole(&hole, at, self, &mut Vec::new());
@@ -386,7 +397,8 @@ impl<'a> Lower<'_, 'a> {
                     span,
                     "`recover` runs between tries, and there is only one",
                 )
-                .help("add `\"retry\": 2`, or remove `recover`"),
+                .help("add `\"retry\": 2`, or remove `recover`")
+                .fix_if(self.with_field(node, "retry", "2", "recover")),
             );
         }
         let single = matches!(&stage.work, Work::Seq(all) if all.len() == 1) && root;
@@ -404,7 +416,8 @@ impl<'a> Lower<'_, 'a> {
                     span,
                     "this group goes on after every failure, so it is never tried again",
                 )
-                .help("add `\"failure\": \"branch\"`"),
+                .help("add `\"failure\": \"branch\"`")
+                .fix_if(self.with_field(node, "failure", "\"branch\"", "retry")),
             );
         }
         if let Some(span) = key("timeout")
@@ -430,7 +443,8 @@ impl<'a> Lower<'_, 'a> {
                     span,
                     "the steps of each copy run at once as well",
                 )
-                .help("to run them one after the other, write `\"template\": {\"template\": […]}`"),
+                .help("to run them one after the other, write `\"template\": {\"template\": […]}`")
+                .fix_if(self.raw.and(node.get("template")).map(in_object)),
             );
         }
         self.output_fail_open(node, root, stage);
@@ -454,8 +468,17 @@ impl<'a> Lower<'_, 'a> {
                 output.inner(),
                 "the steps that make this may fail, and the run goes on all the same",
             )
-            .help("add `\"failure\": \"root\"` to the template"),
+            .help("add `\"failure\": \"root\"` to the template")
+            .fix_if(self.with_field(node, "failure", "\"root\"", "output")),
         );
+    }
+}
+
+/// A fix that makes a list the steps of a node of their own.
+fn in_object(list: Node<'_>) -> Fix {
+    Fix {
+        applicability: Applicability::Unsafe,
+        ..wrapped(list)
     }
 }
 

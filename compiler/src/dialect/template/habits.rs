@@ -99,31 +99,45 @@ impl<'a> Lower<'_, 'a> {
         let movable = inside.all(|entry| entry.name().is_some_and(|name| simple.contains(&name)));
         let first = inner.map().and_then(|all| all.first());
         let gone = without(entries, at).filter(|_| movable);
-        // The first field keeps its distance, so that lines stay lines.
-        let space = first.and_then(|first| {
-            let from = inner.span.start as usize + 1;
-            self.raw?.get(from..first.key.span.start as usize)
-        });
-        self.add(match (tries, first.zip(space), gone) {
-            (Some(tries), Some((first, space)), Some(gone)) => finding.fix(Fix {
+        let moved = tries.zip(first).and_then(|(tries, first)| {
+            let gone = Edit {
+                span: gone?,
+                text: String::new(),
+            };
+            let there = before(self.raw?, first, &format!("\"retry\": {tries}"))?;
+            Some(Fix {
                 applicability: Applicability::Safe,
                 message: "move it into the object".to_string(),
-                edits: vec![
-                    Edit {
-                        span: gone,
-                        text: String::new(),
-                    },
-                    Edit {
-                        span: start(first.key.span),
-                        text: match space {
-                            "" => format!("\"retry\": {tries}, "),
-                            space => format!("\"retry\": {tries},{space}"),
-                        },
-                    },
-                ],
-            }),
-            _ => finding,
+                edits: vec![gone, there],
+            })
         });
+        self.add(finding.fix_if(moved));
+    }
+
+    /// A fix that gives a node a field: before another one, unless it has the field already.
+    pub fn with_field(&self, node: Node<'a>, name: &str, value: &str, next: &str) -> Option<Fix> {
+        let raw = self.raw?;
+        let entry = |name: &str| node.map()?.iter().find(|entry| entry.is(name));
+        let edit = match entry(name) {
+            Some(known) => Edit {
+                span: known.value.span,
+                text: value.to_string(),
+            },
+            None => before(raw, entry(next)?, &format!("\"{name}\": {value}"))?,
+        };
+        Some(Fix {
+            applicability: Applicability::Unsafe,
+            message: format!("write `\"{name}\": {value}`"),
+            edits: vec![edit],
+        })
+    }
+
+    /// A fix that takes a field away which means nothing.
+    pub fn without_field(&self, node: Node<'a>, name: &str) -> Option<Fix> {
+        self.raw?;
+        let entries = node.map()?;
+        let at = entries.iter().position(|entry| entry.is(name))?;
+        Some(Fix::safe("remove it", without(entries, at)?, ""))
     }
 
     fn seconds(&mut self, node: Node<'a>) {
@@ -202,11 +216,32 @@ fn start(span: Span) -> Span {
     Span::new(span.source, span.start as usize, span.start as usize)
 }
 
+/// An edit that puts a field before another one, at the same distance: lines stay lines.
+fn before(raw: &str, entry: &Entry<'_>, field: &str) -> Option<Edit> {
+    let front = raw.get(..entry.key.span.start as usize)?;
+    let space = match front.get(front.trim_end().len()..)? {
+        "" => " ",
+        space => space,
+    };
+    Some(Edit {
+        span: start(entry.key.span),
+        text: format!("{field},{space}"),
+    })
+}
+
 /// What to remove for one of several entries to be gone, with the comma that belongs to it.
 pub fn without(entries: &[Entry<'_>], number: usize) -> Option<Span> {
-    let part = |at: usize| entries.get(at).map(whole);
+    cut(number, |at| entries.get(at).map(whole))
+}
+
+/// The same for the items of a list.
+pub fn without_item(items: &[Node<'_>], number: usize) -> Option<Span> {
+    cut(number, |at| items.get(at).map(|item| item.span))
+}
+
+fn cut(number: usize, part: impl Fn(usize) -> Option<Span>) -> Option<Span> {
     let this = part(number)?;
-    let before = number.checked_sub(1).and_then(part);
+    let before = number.checked_sub(1).and_then(&part);
     Some(match (before, part(number + 1)) {
         (_, Some(next)) => Span::new(this.source, this.start as usize, next.start as usize),
         (Some(before), None) => Span::new(this.source, before.end as usize, this.end as usize),
@@ -215,7 +250,7 @@ pub fn without(entries: &[Entry<'_>], number: usize) -> Option<Span> {
 }
 
 /// An entry from its key to the end of its value.
-fn whole(entry: &Entry<'_>) -> Span {
+pub fn whole(entry: &Entry<'_>) -> Span {
     let (key, value) = (entry.key.span, entry.value.span);
     Span::new(key.source, key.start as usize, value.end as usize)
 }

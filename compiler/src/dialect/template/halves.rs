@@ -40,7 +40,7 @@ fn lone(text: &str) -> Vec<Lone> {
     found
 }
 
-fn leading_name(text: &str) -> &str {
+pub(super) fn leading_name(text: &str) -> &str {
     let part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     let end = text.find(|c| !part(c)).unwrap_or(text.len());
     text.get(..end).unwrap_or_default()

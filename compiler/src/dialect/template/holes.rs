@@ -63,7 +63,11 @@ pub enum Hole<'a> {
     /// `name[at]`
     Item { name: &'a str, at: At<'a> },
     /// A calculation, with the zeros in front that underscores ask for.
-    Sum { pad: u8, sum: Sum<'a> },
+    Sum {
+        pad: u8,
+        sum: Sum<'a>,
+        text: &'a str,
+    },
 }
 
 impl<'a> Hole<'a> {
@@ -103,7 +107,7 @@ pub enum Sum<'a> {
 }
 
 impl<'a> Sum<'a> {
-    fn names(&self, names: &mut Vec<(&'a str, Range<usize>)>) {
+    pub fn names(&self, names: &mut Vec<(&'a str, Range<usize>)>) {
         match self {
             Sum::Number(_) => {}
             Sum::Name(name, range) => names.push((*name, range.clone())),
@@ -233,7 +237,14 @@ pub fn hole(text: &str) -> Result<Hole<'_>, Bad> {
     if !text.contains(['(', ')', '+', '-', '*', '/', '%']) {
         return Err(Bad::Other);
     }
-    padded_sum(text)
+    let (pad, sum) = padded_sum(text, &|_| true)?;
+    Ok(Hole::Sum { pad, sum, text })
+}
+
+/// A calculation whose hyphens are minus signs wherever they are no part of a known name; none if
+/// it is no calculation then.
+pub fn apart<'a>(text: &'a str, known: &dyn Fn(&str) -> bool) -> Option<Sum<'a>> {
+    padded_sum(text, known).ok().map(|(_, sum)| sum)
 }
 
 /// `name`, `name:type`, `name=text` or `name:type=text`; none if another form may be meant.
@@ -277,6 +288,9 @@ fn named(text: &str) -> Option<Result<Hole<'_>, Bad>> {
             .count(),
     };
     let (word, rest) = declared.split_at(end);
+    if word.is_empty() {
+        return Some(Err(Bad::Other));
+    }
     let at = length + 1..length + 1 + end;
     let default = rest.strip_prefix('=');
     if default.is_none() && !rest.is_empty() {
@@ -319,7 +333,7 @@ fn choice(text: &str) -> Option<Result<Hole<'_>, Bad>> {
     }))
 }
 
-fn padded_sum(text: &str) -> Result<Hole<'_>, Bad> {
+fn padded_sum<'a>(text: &'a str, known: &dyn Fn(&str) -> bool) -> Result<(u8, Sum<'a>), Bad> {
     let underscores = text.bytes().take_while(|byte| *byte == b'_').count();
     let rest = text.get(underscores..).unwrap_or_default();
     let inner = rest.strip_prefix('(').filter(|_| underscores > 0);
@@ -327,35 +341,39 @@ fn padded_sum(text: &str) -> Result<Hole<'_>, Bad> {
         if underscores > 6 {
             return Err(Bad::Underscores);
         }
-        let mut reader = Reader::new(text, underscores);
+        let mut reader = Reader::new(text, underscores, known);
         let sum = reader.prim()?;
         reader.end()?;
-        return Ok(Hole::Sum {
-            pad: underscores as u8 + 1,
-            sum,
-        });
+        return Ok((underscores as u8 + 1, sum));
     }
     if text.trim_start().starts_with('-') {
         return Err(Bad::Minus);
     }
-    let mut reader = Reader::new(text, 0);
+    let mut reader = Reader::new(text, 0, known);
     let sum = reader.sum()?;
     reader.end()?;
-    Ok(Hole::Sum { pad: 0, sum })
+    Ok((0, sum))
 }
 
 /// How deep parentheses may nest.
 const DEEPEST: usize = 64;
 
-struct Reader<'a> {
+struct Reader<'a, 'k> {
     text: &'a str,
     at: usize,
     depth: usize,
+    /// Whether a name that holds hyphens is one.
+    known: &'k dyn Fn(&str) -> bool,
 }
 
-impl<'a> Reader<'a> {
-    fn new(text: &'a str, at: usize) -> Reader<'a> {
-        Reader { text, at, depth: 0 }
+impl<'a, 'k> Reader<'a, 'k> {
+    fn new(text: &'a str, at: usize, known: &'k dyn Fn(&str) -> bool) -> Reader<'a, 'k> {
+        Reader {
+            text,
+            at,
+            depth: 0,
+            known,
+        }
     }
 
     fn rest(&self) -> &'a str {
@@ -426,13 +444,29 @@ impl<'a> Reader<'a> {
             let number = rest.get(..digits).unwrap_or_default().parse();
             return number.map(Sum::Number).map_err(|_| Bad::TooLarge(range));
         }
-        let length = name_length(rest);
-        if length == 0 {
+        let name = self.name(rest);
+        if name.is_empty() {
             return Err(self.wrong());
         }
-        let range = self.at..self.at + length;
+        let range = self.at..self.at + name.len();
         self.at = range.end;
-        Ok(Sum::Name(rest.get(..length).unwrap_or_default(), range))
+        Ok(Sum::Name(name, range))
+    }
+
+    /// The name that comes next, up to a hyphen that is a minus.
+    fn name(&self, rest: &'a str) -> &'a str {
+        let (mut name, after) = rest.split_at(name_length(rest));
+        // Two operands never touch: the hyphen between them is what stands there.
+        let operand = |c: char| c == '(' || c == '_' || c.is_ascii_alphanumeric();
+        if after.trim_start().starts_with(operand) {
+            name = name.strip_suffix('-').unwrap_or(name);
+        }
+        while let Some((shorter, _)) = name.rsplit_once('-')
+            && !(self.known)(name)
+        {
+            name = shorter;
+        }
+        name
     }
 }
 
@@ -503,6 +537,32 @@ mod tests {
     }
 
     #[test]
+    fn a_hyphen_is_a_minus_where_no_known_name_holds_it() {
+        fn spelt(sum: &Sum<'_>) -> String {
+            match sum {
+                Sum::Number(int) => int.to_string(),
+                Sum::Name(name, _) => format!("<{name}>"),
+                Sum::Two(op, left, right) => format!("({op:?} {} {})", spelt(left), spelt(right)),
+            }
+        }
+        let whole = |text| match hole(text) {
+            Ok(Hole::Sum { sum, .. }) => spelt(&sum),
+            other => format!("{other:?}"),
+        };
+        assert_eq!(whole("a-b*2"), "(Mul <a-b> 2)");
+        assert_eq!(whole("a-(b)"), "(Sub <a> <b>)");
+        assert_eq!(whole("a- b"), "(Sub <a> <b>)");
+        assert_eq!(whole("a-b-(c)*2"), "(Sub <a-b> (Mul <c> 2))");
+        let parted = |text| apart(text, &|name| name == "x-y").map(|sum| spelt(&sum));
+        assert_eq!(parted("a-b*2").as_deref(), Some("(Sub <a> (Mul <b> 2))"));
+        assert_eq!(parted("_(a-1)").as_deref(), Some("(Sub <a> 1)"));
+        assert_eq!(parted("x-y-z").as_deref(), Some("(Sub <x-y> <z>)"));
+        assert_eq!(parted("z-x-y").as_deref(), Some("(Sub <z> <x-y>)"));
+        assert_eq!(parted("a--b"), None);
+        assert_eq!(parted("a-"), None);
+    }
+
+    #[test]
     fn what_means_nothing_says_why() {
         for (text, bad) in [
             (" a ", Bad::Spaced),
@@ -512,6 +572,7 @@ mod tests {
             ("t:int??5", Bad::Typed),
             ("n:float=1", Bad::UnknownKind(2..7)),
             ("m:enum()", Bad::EmptyChoice(2..8)),
+            ("a: .b", Bad::Other),
             ("xs.length", Bad::Length),
             ("-1", Bad::Minus),
             ("_______(5)", Bad::Underscores),

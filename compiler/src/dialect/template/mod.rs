@@ -11,6 +11,7 @@ mod habits;
 mod halves;
 mod holes;
 mod known;
+mod legacy;
 mod names;
 mod node;
 mod risk;
@@ -20,7 +21,7 @@ mod words;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Report, nearest};
 use crate::doc::{Kind, Node, Plain, Schema, Text, resolve};
-use crate::ir::flow::{Around, Declared, Flow, Scope, Term, TermKind, ValueKind, Work};
+use crate::ir::flow::{Around, Declared, Difference, Flow, Scope, Term, TermKind, ValueKind, Work};
 use crate::ir::{
     Action, Attempts, Bind, Exports, Expr, ExprKind, Hooks, Literal, Missing, OnFailure, Read,
     RunLimits, Step, Store, Unit,
@@ -195,6 +196,8 @@ pub struct Lower<'r, 'a> {
     kinds: IndexMap<String, (Declaration, Span), FxBuildHasher>,
     /// Names that must be given: each once.
     wanted: IndexMap<String, Span, FxBuildHasher>,
+    /// Those that may be differences instead, and of what.
+    differences: IndexMap<String, (Span, Vec<String>), FxBuildHasher>,
     repeats: bool,
     /// A node that another host's recipe stands for.
     foreign: bool,
@@ -230,6 +233,7 @@ impl<'r, 'a> Lower<'r, 'a> {
             said: FxHashSet::default(),
             kinds: IndexMap::default(),
             wanted: IndexMap::default(),
+            differences: IndexMap::default(),
             repeats: false,
             foreign: false,
             layered: false,
@@ -256,10 +260,10 @@ impl<'r, 'a> Lower<'r, 'a> {
         }
         let mut stage = stage?;
         // A root of one step fails with it.
-        if let Work::Seq(all) = &stage.work
-            && all.len() == 1
-        {
-            stage.scope = Scope::Root;
+        match &mut stage.work {
+            Work::Seq(all) if all.len() == 1 => stage.scope = Scope::Root,
+            Work::Times(times) => times.alone = Scope::Root,
+            _ => {}
         }
         let reserved = match self.repeats {
             true => reserved_names(),
@@ -274,6 +278,11 @@ impl<'r, 'a> Lower<'r, 'a> {
         };
         let wanted = self.wanted.iter();
         let reads = wanted.map(|(name, span)| read(name, *span, Missing::Fail));
+        let differences = self.differences.iter();
+        let differences = differences.map(|(name, (span, parts))| Difference {
+            whole: read(name, *span, Missing::Fail),
+            parts: parts.clone(),
+        });
         let others = self.used.iter();
         let mut others: Vec<(&String, &Span)> = others
             .filter(|(name, _)| !self.wanted.contains_key(*name))
@@ -284,6 +293,7 @@ impl<'r, 'a> Lower<'r, 'a> {
         Some(Flow {
             reads: reads.collect(),
             asks: asks.collect(),
+            differences: differences.collect(),
             around: Around::default(),
             declared: self.declared(),
             reserved,
@@ -383,25 +393,36 @@ impl<'r, 'a> Lower<'r, 'a> {
             );
             return;
         }
+        let mut parts = Vec::new();
+        let apart = env.apart(name, name);
+        if let Some(apart) = &apart {
+            apart.names(&mut parts);
+        }
         if env.is_known(name) {
-            if !env.has_default(name) && !HOST_NAMES.contains(&name) {
+            if apart.is_some() {
+                parts.retain(|(part, _)| !env.has_default(part));
+                let parts = parts.into_iter().map(|(part, _)| part.to_string());
+                let new = || (span, parts.collect());
+                self.differences.entry(name.to_string()).or_insert_with(new);
+            } else if !env.has_default(name) && !HOST_NAMES.contains(&name) {
                 self.wanted.entry(name.to_string()).or_insert(span);
             }
             return;
         }
-        if let Some(parts) = names::difference(name, 0) {
-            let known = |part: &str| part.parse::<i64>().is_ok() || env.is_known(part);
-            if parts.iter().all(|(part, _)| known(part)) {
-                return;
-            }
+        if apart.is_some() && parts.iter().all(|(part, _)| env.is_known(part)) {
+            return;
         }
         let message = format!("nothing defines `{name}`");
         let finding = Diagnostic::new(&codes::UNDEFINED_VARIABLE, span, message);
         let finding =
             match nearest(name, env.known_names()) {
-                Some(near) => finding.help(format!("did you mean `{near}`?")).fix(
-                    crate::diagnostic::Fix::safe(format!("write `{near}`"), span, near),
-                ),
+                Some(near) => {
+                    // That nothing reads what is meant is no second mistake.
+                    self.use_name(near, span);
+                    finding.help(format!("did you mean `{near}`?")).fix(
+                        crate::diagnostic::Fix::safe(format!("write `{near}`"), span, near),
+                    )
+                }
                 None => finding.help(format!("add `{name}` to `args`, or give it a default")),
             };
         self.report_once(finding);

@@ -357,7 +357,10 @@ impl<'a> Env<'a> {
                 };
                 match default {
                     Some(text) => value.or(Term::text(span, *text)),
-                    None => self.or_difference(name, 0, value, at, lower, path),
+                    None => match self.apart(name, name) {
+                        Some(apart) => value.or(self.sum(&apart, at, lower, path)),
+                        None => value,
+                    },
                 }
             }
             Hole::OrText { name, text } => {
@@ -412,8 +415,8 @@ impl<'a> Env<'a> {
                 };
                 Term::new(span, kind)
             }
-            Hole::Sum { pad, sum } => {
-                let value = self.sum(sum, at, lower, path);
+            Hole::Sum { pad, sum, text } => {
+                let value = self.calculation(sum, text, at, lower, path);
                 match *pad {
                     0 => value,
                     width => Term::new(
@@ -428,6 +431,51 @@ impl<'a> Env<'a> {
         }
     }
 
+    /// A calculation. One with a name that holds hyphens is another one if there is no such value:
+    /// `repeat-index*2` takes twice the index from the total.
+    fn calculation(
+        &self,
+        sum: &Sum<'_>,
+        text: &str,
+        at: &dyn Fn(std::ops::Range<usize>) -> Span,
+        lower: &mut Lower<'_, 'a>,
+        path: &mut Vec<String>,
+    ) -> Term {
+        let mut value = self.sum(sum, at, lower, path);
+        let mut names = Vec::new();
+        sum.names(&mut names);
+        for (name, range) in names.into_iter().rev() {
+            let Some(apart) = self.apart(name, text) else {
+                continue;
+            };
+            let span = at(range);
+            let given = || Term::new(span, TermKind::Var(name.to_string()));
+            let apart = self.sum(&apart, at, lower, path);
+            let pick = TermKind::Pick {
+                test: Box::new(is_there(given())),
+                truth: Truth::Flags,
+                yes: Box::new(value),
+                no: Box::new(given().or(apart)),
+            };
+            value = Term::new(span, pick);
+        }
+        value
+    }
+
+    /// What a text means if nobody gives the name in it that holds hyphens; none if the name is
+    /// known, or nothing else can be meant.
+    pub fn apart<'t>(&self, name: &str, text: &'t str) -> Option<Sum<'t>> {
+        if !name.contains('-') || self.declares(name) {
+            return None;
+        }
+        holes::apart(text, &|name| self.declares(name))
+    }
+
+    /// Whether the file itself says that there is such a value.
+    fn declares(&self, name: &str) -> bool {
+        self.arg(name).is_some() || self.holds(name) || HOST_NAMES.contains(&name)
+    }
+
     fn sum(
         &self,
         sum: &Sum<'_>,
@@ -439,8 +487,7 @@ impl<'a> Env<'a> {
             Sum::Number(int) => Term::new(at(0..0), TermKind::Literal(Literal::Int(*int))),
             Sum::Name(name, range) => {
                 lower.use_name(name, at(range.clone()));
-                let value = self.value(name, at(range.clone()), lower, path);
-                self.or_difference(name, range.start, value, at, lower, path)
+                self.value(name, at(range.clone()), lower, path)
             }
             Sum::Two(op, left, right) => {
                 let left = self.sum(left, at, lower, path);
@@ -461,66 +508,19 @@ impl<'a> Env<'a> {
             }
         }
     }
-
-    /// A name with hyphens that nothing defines is a difference: `index-1`.
-    fn or_difference(
-        &self,
-        name: &str,
-        start: usize,
-        value: Term,
-        at: &dyn Fn(std::ops::Range<usize>) -> Span,
-        lower: &mut Lower<'_, 'a>,
-        path: &mut Vec<String>,
-    ) -> Term {
-        let Some(parts) = difference(name, start) else {
-            return value;
-        };
-        let mut left: Option<Term> = None;
-        for (part, range) in parts {
-            let right = match part.parse() {
-                Ok(int) => Term::new(at(range), TermKind::Literal(Literal::Int(int))),
-                Err(_) => {
-                    if self.arg(part).is_some() {
-                        lower.use_name(part, at(range.clone()));
-                    }
-                    self.value(part, at(range), lower, path)
-                }
-            };
-            left = Some(match left {
-                None => right,
-                Some(left) => Term::new(
-                    left.span,
-                    TermKind::Arith {
-                        op: Arith::Sub,
-                        left: Box::new(left),
-                        right: Box::new(right),
-                    },
-                ),
-            });
-        }
-        match left {
-            Some(left) => value.or(left),
-            None => value,
-        }
-    }
 }
 
-/// The parts of a name that may be a difference, and where they stand.
-pub fn difference(name: &str, start: usize) -> Option<Vec<(&str, std::ops::Range<usize>)>> {
-    if !name.contains('-') {
-        return None;
-    }
-    let mut at = start;
-    let mut parts = Vec::new();
-    for part in name.split('-') {
-        let number = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-        if !number && !holes::is_name(part) {
-            return None;
-        }
-        parts.push((part, at..at + part.len()));
-        at += part.len() + 1;
-    }
-    Some(parts)
+/// Whether a value is there at all.
+fn is_there(value: Term) -> Term {
+    let span = value.span;
+    let sure = |answer| Term::new(span, TermKind::Literal(Literal::Bool(answer)));
+    let pick = TermKind::Pick {
+        test: Box::new(value),
+        truth: Truth::Flags,
+        yes: Box::new(sure(true)),
+        no: Box::new(sure(true)),
+    };
+    Term::new(span, pick).or(sure(false))
 }
 
 fn endless(name: &str, span: Span, known: bool) -> Diagnostic {

@@ -251,7 +251,7 @@ impl<'a> Lower<'_, 'a> {
         let repeat = self.field(node, "repeat");
         let repeat = repeat.map(|repeat| self.repeat(repeat, &outer, guarded));
         let guard = self.field(node, "when");
-        let guard = guard.map(|when| self.when(when, &outer, repeat.is_some()));
+        let guard = guard.map(|when| self.when(node, when, &outer, repeat.is_some()));
         let scope = self.failure(node);
         let label = self.label(node, repeat.is_some());
         let parallel = self.parallel(node);
@@ -340,6 +340,7 @@ impl<'a> Lower<'_, 'a> {
                 total,
                 around: around.collect(),
                 at_once: parallel,
+                alone: Scope::Continue,
                 body,
             })),
         })
@@ -409,7 +410,8 @@ impl<'a> Lower<'_, 'a> {
             let message = "`parallel` has no effect on a single command";
             self.add(
                 Diagnostic::new(&codes::IDLE_FIELD, key_span(entry), message)
-                    .help("remove it, or make `template` a list"),
+                    .help("remove it, or make `template` a list")
+                    .fix_if(self.without_field(node, "parallel")),
             );
         }
     }
@@ -488,7 +490,7 @@ impl<'a> Lower<'_, 'a> {
                 let message = format!("`{name}` belongs to the recipe layer, not to the template");
                 Diagnostic::new(&codes::RECIPE_LAYER, span, message)
                     .help("a host that knows recipes reads it; rrc runs the template alone")
-            } else if let Some(finding) = legacy(node, entry, name) {
+            } else if let Some(finding) = self.legacy(node, entry, name) {
                 finding
             } else {
                 let message = format!("nothing knows the field `{name}`");
@@ -549,47 +551,6 @@ impl<T> TransposeOrNone<T> for Option<Option<T>> {
     }
 }
 
-/// Fields that older runners had, and what to write instead.
-fn legacy(node: Node<'_>, entry: &Entry<'_>, name: &str) -> Option<Diagnostic> {
-    let whole = Span::new(
-        entry.key.span.source,
-        entry.key.span.start as usize,
-        entry.value.span.end as usize,
-    );
-    let value = entry.value.scalar().map(|scalar| scalar.text);
-    let absent = |field: &str| node.get(field).is_none();
-    let instead = |text: &str| Fix::safe(format!("write `{text}`"), whole, text);
-    let (message, help, fix) = match name {
-        "pipe" => (
-            "`pipe` is no field of a template any more",
-            "`template` with a list is a sequence: rename the field",
-            absent("template").then(|| Fix::safe("write `template`", key_span(entry), "template")),
-        ),
-        "critical" => (
-            "`critical` is no field of a template any more: a failure here would be passed over",
-            "write `\"failure\": \"root\"`",
-            (value == Some("true") && absent("failure")).then(|| instead("\"failure\": \"root\"")),
-        ),
-        "mode" => (
-            "`mode` is no field of a template any more: the steps run one after the other",
-            "write `\"parallel\": true` to run them at once",
-            (value == Some("parallel") && absent("parallel"))
-                .then(|| instead("\"parallel\": true")),
-        ),
-        "command" => (
-            "there is no field `command`: the first word of `template` is the program",
-            "write the program and its words as one text in `template`",
-            None,
-        ),
-        _ => return None,
-    };
-    let finding = Diagnostic::new(&codes::LEGACY_FIELD, key_span(entry), message).help(help);
-    Some(match fix {
-        Some(fix) => finding.fix(fix),
-        None => finding,
-    })
-}
-
 pub fn wrong_type(field: &str, wanted: &str, node: Node<'_>) -> Diagnostic {
     let message = format!("`{field}` must be {wanted}");
     Diagnostic::new(&codes::WRONG_TYPE, node.span, message)
@@ -602,36 +563,29 @@ pub fn no_command(span: Span, message: &str) -> Diagnostic {
 }
 
 fn nested_list(node: Node<'_>) -> Diagnostic {
-    let start = Span::new(
-        node.span.source,
-        node.span.start as usize,
-        node.span.start as usize,
-    );
-    let end = Span::new(
-        node.span.source,
-        node.span.end as usize,
-        node.span.end as usize,
-    );
     Diagnostic::new(
         &codes::NESTED_LIST,
         node.span,
         "a list cannot be a step of a list",
     )
     .help("put it into an object: `{\"template\": […]}`")
-    .fix(Fix {
+    .fix(wrapped(node))
+}
+
+/// A fix that makes a list the `template` of an object.
+pub fn wrapped(list: Node<'_>) -> Fix {
+    let edit = |at: u32, text: &str| Edit {
+        span: Span::new(list.span.source, at as usize, at as usize),
+        text: text.to_string(),
+    };
+    Fix {
         applicability: Applicability::Safe,
         message: "make it the `template` of an object".to_string(),
         edits: vec![
-            Edit {
-                span: start,
-                text: "{\"template\": ".to_string(),
-            },
-            Edit {
-                span: end,
-                text: "}".to_string(),
-            },
+            edit(list.span.start, "{\"template\": "),
+            edit(list.span.end, "}"),
         ],
-    })
+    }
 }
 
 /// A text as JSON writes it.

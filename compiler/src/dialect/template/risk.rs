@@ -102,9 +102,18 @@ pub fn look<'a>(lower: &mut Lower<'_, 'a>, text: Text<'a>, words: &[Word]) {
                 Some(range) => {
                     let message = format!("the value becomes part of what `{name}` executes");
                     let hole = text.span(script.source(range));
+                    let help = match name.as_str() {
+                        "python" | "python3" => "`python3 -c 'use(sys.argv[1])' {x}`",
+                        "node" | "bun" => "`node -e 'use(process.argv[1])' {x}`",
+                        "ruby" => "`ruby -e 'use(ARGV[0])' {x}`",
+                        "perl" => "`perl -e 'use($ARGV[0])' {x}`",
+                        "deno" => "`deno eval 'use(Deno.args[0])' {x}`",
+                        "php" => "`php -r 'use($argv[1]);' {x}`",
+                        _ => "`sh -c 'use \"$1\"' _ {x}`",
+                    };
                     lower.add(
                         Diagnostic::new(&codes::VALUE_IN_PROGRAM_TEXT, hole, message).help(
-                            "pass it as a word of its own behind the text: `sh -c 'use \"$1\"' _ {x}`",
+                            format!("pass it as a word of its own behind the text: {help}"),
                         ),
                     );
                 }

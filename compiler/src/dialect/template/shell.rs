@@ -2,9 +2,10 @@
 
 use super::Lower;
 use super::holes::{self, Piece};
+use super::node::json_inner;
 use super::words::Word;
 use crate::codes;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Fix};
 use crate::doc::Text;
 
 /// Words that mean something to a shell and nothing to anybody else.
@@ -12,10 +13,13 @@ const OPERATORS: [&str; 14] = [
     "|", "||", "&&", ";", "&", ">", ">>", "<", "<<", "2>", "2>&1", "&>", "|&", "2>>",
 ];
 
-pub fn look<'a>(lower: &mut Lower<'_, 'a>, text: Text<'a>, words: &[Word]) {
+/// Says what only a shell would understand; the words with `${x}` in them mean nothing else.
+pub fn look<'a>(lower: &mut Lower<'_, 'a>, text: Text<'a>, words: &[Word]) -> Vec<usize> {
+    let mut expanded = Vec::new();
     let program = words.first().map_or("", |word| word.text.as_str());
     for (number, word) in words.iter().enumerate() {
         if expansion(lower, text, word, words) {
+            expanded.push(number);
             continue;
         }
         if word.single || runs_shell_text(words, number) {
@@ -23,16 +27,22 @@ pub fn look<'a>(lower: &mut Lower<'_, 'a>, text: Text<'a>, words: &[Word]) {
         }
         let span = text.span(word.range.clone());
         let shown = &word.text;
-        let finding = if is_operator(shown) && !word.quoted {
+        // Whoever writes `\;` means the word.
+        let bare = !word.quoted && word.lost.is_empty();
+        let ends = shown.len() > 1 && shown.ends_with(';') && number + 1 < words.len();
+        let finding = if bare && (is_operator(shown) || ends) {
             let help = match shown.as_str() {
                 "|" => "write the two commands as a list: each reads what the one before writes",
                 "&&" => {
                     "write the two commands as a list, with `\"failure\": \"branch\"` around them"
                 }
-                ";" => "write the two commands as a list",
+                _ if shown.ends_with(';') => "write the two commands as a list",
                 _ => "write a script, or run `sh -c` with the text as one word",
             };
-            let message = format!("no shell reads this: `{program}` is given the word `{shown}`");
+            let message = match number {
+                0 => format!("no shell reads this: `{shown}` is taken for the program"),
+                _ => format!("no shell reads this: `{program}` is given the word `{shown}`"),
+            };
             Diagnostic::new(&codes::SHELL_SYNTAX, span, message).help(help)
         } else if let Some(range) = variable(&word.text) {
             let name = word.text.get(range.clone()).unwrap_or_default();
@@ -58,6 +68,7 @@ pub fn look<'a>(lower: &mut Lower<'_, 'a>, text: Text<'a>, words: &[Word]) {
         };
         lower.add(finding);
     }
+    expanded
 }
 
 /// `${x}` is a dollar sign and a placeholder.
@@ -72,10 +83,15 @@ fn expansion<'a>(lower: &mut Lower<'_, 'a>, text: Text<'a>, word: &Word, words: 
                 if before.ends_with('$') && end + 1 == range.start {
                     let whole = word.source(range.start - 2..range.end + 1);
                     let inner = word.text.get(range.clone()).unwrap_or_default();
-                    let name = inner
-                        .split([':', '-', '=', '?', '+'])
-                        .next()
-                        .unwrap_or(inner);
+                    let name_end = inner.find([':', '-', '=', '?', '+']);
+                    let (name, rest) = inner.split_at(name_end.unwrap_or(inner.len()));
+                    let default = [":-", ":=", "-", "="].iter();
+                    let default = default.map(|sign| rest.strip_prefix(sign));
+                    let default = default.flatten().next();
+                    let meant = match default {
+                        Some(default) => format!("{{{name}={default}}}"),
+                        None => format!("{{{name}}}"),
+                    };
                     let shell = words.iter().any(|word| {
                         matches!(
                             super::risk::base(&word.text),
@@ -86,15 +102,23 @@ fn expansion<'a>(lower: &mut Lower<'_, 'a>, text: Text<'a>, word: &Word, words: 
                         true => {
                             "write the script to a file, or name a variable as `$x`".to_string()
                         }
-                        false => format!("write `{{{name}}}` without the `$`"),
+                        false => format!("write `{meant}` without the `$`"),
                     };
+                    let span = text.span(whole);
+                    let known = holes::is_name(name) && (rest.is_empty() || default.is_some());
+                    let fix = (known && !shell).then(|| {
+                        Fix::unsafe_(format!("write `{meant}`"), span, json_inner(&meant))
+                    });
+                    // That nothing reads the name is no second mistake.
+                    lower.use_name(name, span);
                     lower.report_once(
                         Diagnostic::new(
                             &codes::SHELL_EXPANSION,
-                            text.span(whole),
+                            span,
                             "this is a `$` and then a placeholder, not a variable of a shell",
                         )
-                        .help(help),
+                        .help(help)
+                        .fix_if(fix),
                     );
                     found = true;
                 }
