@@ -14,6 +14,7 @@ use super::shape::{
     ANYTHING, BELOW, Bits, Class, LINEAR, MISSING, Shape, UNSET, bits, kind, range_of, shapes,
     unfit,
 };
+use super::targets::{LEAF, Targets};
 use super::{MAX_HEIGHT, Rejected};
 use crate::isa::{BUILTINS, Flow, Kind, Role, Slot, Status, Word};
 use crate::plan::{Function, Plan};
@@ -27,7 +28,7 @@ pub(super) fn check(plan: &Plan) -> Result<Vec<u16>, Rejected> {
         plan,
         shapes: shapes(),
         ranges: [(0, 0); 16],
-        targets: Vec::new(),
+        targets: Targets::default(),
         states: Vec::new(),
         pool: Vec::new(),
         spare: vec![Vec::new(); ROOM / LANES],
@@ -117,7 +118,7 @@ struct Checker<'a> {
     /// Where the operands of a range start, and how many there are.
     ranges: [(u32, u32); 16],
     /// For each instruction of the function, the number of what jumps bring there.
-    targets: Vec<u32>,
+    targets: Targets,
     states: Vec<State>,
     pool: Vec<Row>,
     /// The numbers of states of so many rows that were forgotten.
@@ -200,12 +201,12 @@ impl<'a> Checker<'a> {
 
     /// Where jumps lead back to.
     fn find_heads(&mut self, body: Body<'a>) {
-        self.targets.clear();
-        self.targets.resize(body.code.len(), NO_TARGET);
+        self.targets.clear(body.code.len());
         for (at, &word) in (0..).zip(body.code) {
             let to = word.wide().wrapping_sub(self.start);
             if (to <= at) & self.shapes[word.byte() as usize].jumps {
-                self.targets[to as usize] = UNREACHED;
+                let slot = self.targets.slot(to);
+                self.targets.numbers[slot] = UNREACHED;
             }
         }
     }
@@ -244,13 +245,34 @@ impl<'a> Checker<'a> {
         for (local, &kind) in self.kinds.iter_mut().zip(&body.function.params) {
             *local = bits(kind);
         }
-        let (shapes, ranges) = (self.shapes, self.ranges);
-        let (mut height, mut reached) = (self.floor, true);
-        for (at, &word) in (0..).zip(body.code) {
-            self.at = at;
-            if self.targets[at as usize] != NO_TARGET {
+        self.height = self.floor;
+        let mut reached = true;
+        for (leaf, code) in body.code.chunks(LEAF).enumerate() {
+            reached = self.walk_leaf(body, leaf * LEAF, code, reached)?;
+            self.targets.leave(leaf * LEAF);
+        }
+        if reached {
+            return self.reject("the function does not end");
+        }
+        Ok(())
+    }
+
+    /// Go over the code of one leaf of the targets; whether control comes to what follows it.
+    #[inline(always)]
+    fn walk_leaf(
+        &mut self,
+        body: Body<'a>,
+        from: usize,
+        code: &[Word],
+        mut reached: bool,
+    ) -> Checked<bool> {
+        let (shapes, ranges, mut height) = (self.shapes, self.ranges, self.height);
+        let first = self.targets.slot(from as u32);
+        for (place, &word) in code.iter().enumerate() {
+            self.at = (from + place) as u32;
+            if self.targets.numbers[first + place] != NO_TARGET {
                 self.height = height;
-                reached = self.arrive(reached)?;
+                reached = self.arrive(first + place, reached)?;
                 height = self.height;
             }
             let shape = &shapes[word.byte() as usize];
@@ -267,55 +289,57 @@ impl<'a> Checker<'a> {
             if !reached {
                 continue;
             }
-            if shape.class.is_common() {
-                let local = word.narrow(0) as usize;
-                let third = height.wrapping_sub(BOTTOM.len()) % ROOM;
-                let top = self.kinds[third + 2];
-                let mut wrong = top & shape.unfit[0]
-                    | self.kinds[third + 1] & shape.unfit[1]
-                    | self.kinds[third] & shape.unfit[2];
-                let mut pushed = shape.pushed;
-                match shape.class {
-                    Class::Read => {
-                        pushed = self.kinds[local];
-                        wrong |= pushed & MISSING;
-                    }
-                    Class::Take => {
-                        pushed = std::mem::replace(&mut self.kinds[local], UNSET);
-                        wrong |= pushed & MISSING;
-                    }
-                    Class::Write => {
-                        pushed = top;
-                        self.kinds[local] = top;
-                    }
-                    Class::Of(kind) => wrong |= self.kinds[local] ^ kind,
-                    _ => {}
+            let local = word.narrow(0) as usize;
+            let third = height.wrapping_sub(BOTTOM.len()) % ROOM;
+            let top = self.kinds[third + 2];
+            let mut wrong = top & shape.unfit[0]
+                | self.kinds[third + 1] & shape.unfit[1]
+                | self.kinds[third] & shape.unfit[2];
+            let below = height.wrapping_sub(shape.pops.into());
+            let mut pushed = shape.pushed;
+            match shape.class {
+                Class::Plain => {}
+                Class::Read => {
+                    pushed = self.kinds[local];
+                    wrong |= pushed & MISSING;
                 }
-                if wrong != 0 {
-                    self.height = height;
-                    return self.wrong(body, word);
+                Class::Take => {
+                    pushed = std::mem::replace(&mut self.kinds[local], UNSET);
+                    wrong |= pushed & MISSING;
                 }
-                height -= usize::from(shape.pops);
-                if matches!(shape.class, Class::Branch | Class::Jump) {
-                    self.branch(shape, word, height)?;
+                Class::Write => {
+                    pushed = top;
+                    self.kinds[local] = top;
                 }
-                if matches!(shape.class, Class::Jump | Class::End) {
+                Class::Of(kind) => wrong |= self.kinds[local] ^ kind,
+                Class::Branch if wrong == 0 => self.branch(shape, word, below)?,
+                Class::Jump if wrong == 0 => {
+                    self.branch(shape, word, below)?;
                     reached = false;
                     continue;
                 }
-                self.kinds[height % ROOM] = pushed;
-                height += usize::from(shape.pushes);
-                self.note_height(height)?;
-            } else {
-                self.height = height;
-                reached = self.uncommon(body, shape, word)?;
-                height = self.height;
+                Class::End if wrong == 0 => {
+                    reached = false;
+                    continue;
+                }
+                Class::Branch | Class::Jump | Class::End => {}
+                Class::Many | Class::Args | Class::Other => {
+                    self.height = height;
+                    reached = self.uncommon(body, shape, word)?;
+                    height = self.height;
+                    continue;
+                }
             }
+            if wrong != 0 {
+                self.height = height;
+                return self.wrong(body, word);
+            }
+            self.kinds[below % ROOM] = pushed;
+            height = below + usize::from(shape.pushes);
+            self.note_height(height)?;
         }
-        if reached {
-            return self.reject("the function does not end");
-        }
-        Ok(())
+        self.height = height;
+        Ok(reached)
     }
 
     /// An instruction whose class pops as many as something else says, or that has none; whether
@@ -346,7 +370,8 @@ impl<'a> Checker<'a> {
     fn branch(&mut self, shape: &Shape, word: Word, height: usize) -> Checked<()> {
         self.kinds[height % ROOM] = shape.branch[0];
         self.kinds[height % ROOM + 1] = shape.branch[1];
-        self.note_height(height + usize::from(shape.branches))?;
+        self.height = height + usize::from(shape.branches);
+        self.note_height(self.height)?;
         self.jump(word.wide().wrapping_sub(self.start))
     }
 
@@ -372,11 +397,11 @@ impl<'a> Checker<'a> {
 
     /// Come to an instruction that jumps lead to; whether anything led there.
     #[inline(never)]
-    fn arrive(&mut self, reached: bool) -> Checked<bool> {
-        let (at, target) = (self.at as usize, self.targets[self.at as usize]);
+    fn arrive(&mut self, slot: usize, reached: bool) -> Checked<bool> {
+        let target = self.targets.numbers[slot];
         if target == UNREACHED {
             if reached {
-                self.targets[at] = self.keep(true)?;
+                self.targets.numbers[slot] = self.keep(true)?;
             }
             return Ok(reached);
         }
@@ -386,7 +411,7 @@ impl<'a> Checker<'a> {
         }
         self.load(state);
         if !state.is_head {
-            self.targets[at] = NO_TARGET;
+            self.targets.numbers[slot] = NO_TARGET;
             self.spare[state.rows()].push(target);
         }
         Ok(true)
@@ -535,7 +560,6 @@ impl<'a> Checker<'a> {
     /// The stack is so high now.
     #[inline(always)]
     fn note_height(&mut self, height: usize) -> Checked<()> {
-        self.height = height;
         if height > self.highest {
             self.highest = height;
             if height > self.floor + MAX_HEIGHT {
@@ -546,21 +570,21 @@ impl<'a> Checker<'a> {
     }
 
     /// Carry what is known to a place.
-    #[inline]
+    #[inline(never)]
     fn jump(&mut self, to: u32) -> Checked<()> {
-        let target = self.targets[to as usize];
-        let is_new = if target > UNREACHED {
-            self.meet(self.states[target as usize])?
-        } else {
-            self.targets[to as usize] = self.keep(target == UNREACHED)?;
-            true
-        };
-        self.again |= is_new & (to <= self.at);
+        let slot = self.targets.slot(to);
+        let target = self.targets.numbers[slot];
+        if target <= UNREACHED {
+            self.targets.numbers[slot] = self.keep(target == UNREACHED)?;
+        } else if !self.meet(self.states[target as usize])? {
+            return Ok(());
+        }
+        self.again |= to <= self.at;
         Ok(())
     }
 
     /// Join what is known now into what is known at a target; whether that changed it.
-    #[inline]
+    #[inline(always)]
     fn meet(&mut self, State { first, height, .. }: State) -> Checked<bool> {
         if height as usize != self.height {
             return self.reject("paths meet with stacks of different height");
@@ -586,6 +610,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Keep what is known now; its number.
+    #[inline]
     fn keep(&mut self, is_head: bool) -> Checked<u32> {
         let rows = self.height.div_ceil(LANES);
         let number = match self.spare[rows].pop() {

@@ -114,14 +114,6 @@ pub(super) enum Class {
     Other,
 }
 
-impl Class {
-    /// Whether the shape says all about it.
-    #[inline(always)]
-    pub fn is_common(self) -> bool {
-        !matches!(self, Class::Many | Class::Args | Class::Other)
-    }
-}
-
 const NOTHING: Shape = Shape {
     class: Class::Other,
     pops: 0,
@@ -196,9 +188,7 @@ fn class(info: &Info, shape: &mut Shape) -> Option<Class> {
         (None, _, Flow::Jump, _) => Class::Jump,
         (None, _, Flow::End, _) => Class::End,
         // The operand that names the local comes first.
-        (Some(class), _, Flow::Next, _)
-            if shape.operands.narrow == range_of(Role::ReadLocal) =>
-        {
+        (Some(class), _, Flow::Next, _) if shape.operands.narrow == range_of(Role::ReadLocal) => {
             class
         }
         _ => return None,
