@@ -20,6 +20,7 @@ use rrc_vm::plan::{Const, Plan};
 use rrc_vm::value::{Map, Value};
 use rrc_vm::verify::Verified;
 use std::io::{self, IsTerminal};
+use std::mem::ManuallyDrop;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -107,7 +108,8 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
     };
     let args = &with_secrets(args, &config);
     let loaded = match load(file, Some(&given), &args.secret, &config, global, streams)? {
-        Ok(loaded) => loaded,
+        // The process ends with the run: nobody gains from taking this apart.
+        Ok(loaded) => ManuallyDrop::new(loaded),
         Err(code) => return Ok(code),
     };
     let verified = &loaded.verified;

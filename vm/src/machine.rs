@@ -20,7 +20,7 @@ mod tasks;
 
 use crate::fault::{Failure, FailureKind, Fault, FaultKind};
 use crate::isa::{Instr, Status};
-use crate::plan::{Limits, Plan};
+use crate::plan::{ConstId, HostKind, Limits, Plan};
 use crate::task::{Frame, Task, TaskSet, Waits};
 use crate::value::{Map, Value};
 use crate::verify::Verified;
@@ -154,7 +154,7 @@ pub struct Machine {
     texts: Vec<Option<Rc<str>>>,
     constants: Vec<Option<Value>>,
     /// The fixed arguments of calls, likewise.
-    fixed: Vec<Option<Rc<[Value]>>>,
+    fixed: FxHashMap<(HostKind, ConstId), Rc<[Value]>>,
     /// Where in a map each text was last found as a name: a guess for the next time.
     places: Vec<u32>,
     /// The variables of the last run, if others hold them too: they were weighed.
@@ -197,7 +197,7 @@ impl Machine {
             places: vec![0; plan.plan().texts.len()],
             weighed: None,
             constants: vec![None; plan.plan().constants.len()],
-            fixed: vec![None; plan.plan().calls.len()],
+            fixed: FxHashMap::default(),
             plan,
             limits,
             fuel: 0,

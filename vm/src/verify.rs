@@ -8,6 +8,7 @@
 
 mod flow;
 mod shape;
+mod targets;
 
 use crate::isa::Kind;
 use crate::plan::{Const, Function, Place, Plan};

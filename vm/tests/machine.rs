@@ -14,8 +14,11 @@ use rrc_vm::plan::{
 };
 use rrc_vm::text::json_text;
 use rrc_vm::value::{Map, Value};
-use rrc_vm::verify::{Rejected, verify};
+use rrc_vm::verify::verify;
 use std::rc::Rc;
+
+#[path = "machine/verifier.rs"]
+mod verifier;
 
 const TEXTS: [&str; 6] = ["main", "x", "y", "echo", "ms", "script"];
 const X: u32 = 1;
@@ -545,103 +548,6 @@ fn garbage_is_not_counted() {
     code.extend(RETURN);
     let mut machine = machine(&code, &[]);
     assert!(matches!(finish(&mut machine).outcome, Ok(Value::Null)));
-}
-
-fn rejected(code: &[Instr]) -> Rejected {
-    verify(plan(&[(MAIN.0, MAIN.1, code)])).expect_err("the verifier finds it")
-}
-
-#[test]
-fn the_verifier_says_what_is_wrong_and_where() {
-    let why = |code: &[Instr], at: u32, what: &str| {
-        let found = rejected(code);
-        assert_eq!(found.function, Some(0));
-        assert_eq!(found.at, at, "{found}");
-        assert!(found.what.contains(what), "{found}");
-    };
-    why(&[Instr::Pop {}], 0, "empty");
-    why(&[Instr::Null {}], 0, "does not end");
-    why(
-        &[Instr::Null {}, Instr::JumpIf { to: 0 }],
-        1,
-        "`data` is on the stack",
-    );
-    why(
-        &[Instr::Load { local: 1 }, Instr::Return {}],
-        0,
-        "before it is set",
-    );
-    why(
-        &[Instr::Load { local: 6 }, Instr::Return {}],
-        0,
-        "nothing it can be",
-    );
-    why(&[Instr::Jump { to: 7 }], 0, "nothing it can be");
-    why(
-        &[Instr::Null {}, Instr::Jump { to: 0 }],
-        1,
-        "different height",
-    );
-    why(
-        &[Instr::Tasks {}, Instr::Pop {}, Instr::Return {}],
-        1,
-        "tasks",
-    );
-    why(
-        &[Instr::Tasks {}, Instr::Store { local: 1 }, Instr::Return {}],
-        1,
-        "tasks",
-    );
-    why(
-        &[
-            Instr::Tasks {},
-            Instr::Null {},
-            Instr::Take { local: 0 },
-            Instr::Return {},
-        ],
-        3,
-        "open at a return",
-    );
-    why(
-        &[
-            Instr::Fail { message: X },
-            Instr::SetVar { scope: 0, name: X },
-            Instr::Return {},
-        ],
-        1,
-        "`any` is on the stack",
-    );
-    why(
-        &[
-            Instr::Null {},
-            Instr::Builtin {
-                which: 14,
-                arguments: 1,
-            },
-            Instr::Return {},
-        ],
-        1,
-        "nothing it can be",
-    );
-    why(
-        &[Instr::Fork { function: 0 }, Instr::Return {}],
-        0,
-        "nothing it can be",
-    );
-    // A local that is set on one path only.
-    why(
-        &[
-            Instr::True {},
-            Instr::JumpIf { to: 4 },
-            Instr::Null {},
-            Instr::Store { local: 1 },
-            Instr::Load { local: 1 },
-            Instr::Take { local: 0 },
-            Instr::Return {},
-        ],
-        4,
-        "before it is set",
-    );
 }
 
 #[test]

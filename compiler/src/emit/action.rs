@@ -1,7 +1,8 @@
 //! Code for what touches the outside: the arguments of a host call, then the call.
 //!
-//! What is known now goes into the plan's table of calls; only the rest is computed. Each computed
-//! argument is stored before the next, so that a failure finds the stack as the step left it.
+//! What is known now goes into the plan's table of calls, where calls share it; only the rest is
+//! put on the stack. Each argument that is computed is stored before the next, so that a failure
+//! finds the stack as the step left it.
 
 use super::Emitter;
 use super::builder::{Label, Tables, Writer};
@@ -18,8 +19,8 @@ use rrc_vm::plan::{HostCall, HostKind, NeedKind, StepKind};
 pub(super) struct Arguments {
     kind: HostKind,
     fixed: Vec<(String, Literal)>,
-    /// The number of the parameter, and the local that holds it.
-    open: Vec<(usize, u8)>,
+    /// The number of the parameter, and what pushes it.
+    open: Vec<(usize, Instr)>,
 }
 
 impl Arguments {
@@ -35,26 +36,33 @@ impl Arguments {
         self.fixed.push((param.to_string(), value));
     }
 
-    /// The argument is on the stack as data.
-    pub fn open(&mut self, w: &mut Writer, param: &str) -> u8 {
+    /// The argument is what this instruction pushes.
+    pub fn push(&mut self, param: &str, instr: Instr) {
         let mut params = self.kind.params().iter();
         let number = params.position(|name| *name == param);
         debug_assert!(number.is_some(), "`{param}` is no argument of the call");
         // No call has so many, so the plan would not be accepted.
         let number = number.unwrap_or(u16::BITS as usize - 1);
+        self.open.push((number, instr));
+    }
+
+    /// The argument is on the stack as data.
+    pub fn open(&mut self, w: &mut Writer, param: &str) -> u8 {
         let local = w.local();
         w.push(Instr::Store { local });
-        self.open.push((number, local));
+        self.push(param, Instr::Take { local });
         local
     }
 
     pub fn ask(mut self, w: &mut Writer, tables: &mut Tables, step: u32) {
         self.open.sort_unstable_by_key(|(number, _)| *number);
         let mut open = 0u16;
-        for (number, local) in self.open {
+        for (number, instr) in self.open {
             open |= 1 << number;
-            w.push(Instr::Take { local });
-            w.free(local);
+            w.push(instr);
+            if let Instr::Take { local } = instr {
+                w.free(local);
+            }
         }
         let fixed = tables.literal(&Literal::Map(self.fixed));
         tables.calls.push(HostCall {
@@ -130,8 +138,7 @@ impl Emitter<'_> {
         }
         self.script(w, &mut call, &exec.script, failed);
         if exec.exports == Exports::Everything {
-            w.push(Instr::Load { local: SCOPE });
-            call.open(w, "ambient");
+            call.push("ambient", Instr::Load { local: SCOPE });
         }
         self.env(w, &mut call, &exec.env, failed);
         for (param, text) in [("cwd", &exec.cwd), ("stdin", &exec.stdin)] {
@@ -378,12 +385,20 @@ impl Emitter<'_> {
     }
 
     fn script(&mut self, w: &mut Writer, call: &mut Arguments, script: &Script, failed: Label) {
-        match script.parts.as_slice() {
-            [] => call.fix("script", Literal::Text(String::new())),
-            [ScriptPart::Source(source)] => call.fix("script", Literal::Text(source.clone())),
-            parts => {
+        let whole = match script.parts.as_slice() {
+            [] => Some(""),
+            [ScriptPart::Source(source)] => Some(source.as_str()),
+            _ => None,
+        };
+        match whole {
+            // Each call has its own, and could share nothing if it were fixed.
+            Some(whole) => {
+                let text = self.tables.text(whole);
+                call.push("script", Instr::Text { text });
+            }
+            None => {
                 w.at(script.span);
-                expr::concat(w, &mut self.tables, parts);
+                expr::concat(w, &mut self.tables, &script.parts);
                 w.push(Instr::JumpFailed { to: w.to(failed) });
                 call.open(w, "script");
             }
@@ -484,8 +499,7 @@ impl Emitter<'_> {
         call.fix("timeout_ms", Literal::Int(HOOK_TIMEOUT_MS));
         self.script(&mut w, &mut call, script, wrong);
         if self.program.units[self.current].exports == Exports::Everything {
-            w.push(Instr::Load { local: SCOPE });
-            call.open(&mut w, "ambient");
+            call.push("ambient", Instr::Load { local: SCOPE });
         }
         // A call belongs to a step; a hook belongs to whichever step it runs for.
         let step = self.tables.step(name, StepKind::Bash, script.span);

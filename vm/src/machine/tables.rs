@@ -27,12 +27,12 @@ impl Machine {
 
     /// The fixed arguments of a call in the order of its parameters; null where it has none.
     pub(super) fn fixed(&mut self, plan: &Plan, host: u32) -> Result<Rc<[Value]>, FaultKind> {
-        if let Some(Some(known)) = self.fixed.get(host as usize) {
-            return Ok(Rc::clone(known));
-        }
         let Some(entry) = plan.calls.get(host as usize) else {
             return Ok(Rc::default());
         };
+        if let Some(known) = self.fixed.get(&(entry.kind, entry.fixed)) {
+            return Ok(Rc::clone(known));
+        }
         let fields = match plan.constants.get(entry.fixed as usize) {
             Some(&Const::Map { first, count }) => run(plan, first, count as usize * 2),
             _ => &[],
@@ -46,9 +46,8 @@ impl Machine {
             }
         });
         let fixed: Rc<[Value]> = fixed.collect::<Result<_, _>>()?;
-        if let Some(slot) = self.fixed.get_mut(host as usize) {
-            *slot = Some(Rc::clone(&fixed));
-        }
+        let key = (entry.kind, entry.fixed);
+        self.fixed.insert(key, Rc::clone(&fixed));
         Ok(fixed)
     }
 

@@ -1,17 +1,20 @@
 //! The code of a plan, function by function: an abstract run over kinds instead of values.
 //!
-//! What is known is kept only where jumps lead; between them it is carried along. Where paths
-//! meet, kinds join, and code is gone over again until nothing changes. Operands are checked
-//! everywhere; code that nothing leads to is not looked at further, as it never runs.
+//! The code is walked over in its order, and what is known is carried along. What a jump ahead
+//! brings waits there until the walk arrives, and is forgotten then: most of a plan jumps ahead
+//! only, and little is in memory at once. Where jumps lead back, what is known is kept; as long as
+//! they bring something new there, the code is walked over again. Operands are checked everywhere;
+//! code that nothing leads to is not looked at further, as it never runs.
 //!
 //! A return needs that nothing linear is left below its results; data that is left is dropped. An
 //! instruction that ends the program may leave anything, as the machine ends every step and task
 //! then.
 
 use super::shape::{
-    ANYTHING, BELOW, Bits, Class, LINEAR, MISSING, More, Shape, UNSET, bits, kind, range_of,
-    shapes, unfit,
+    ANYTHING, BELOW, Bits, Class, LINEAR, MISSING, Shape, UNSET, bits, kind, range_of, shapes,
+    unfit,
 };
+use super::targets::{LEAF, Targets};
 use super::{MAX_HEIGHT, Rejected};
 use crate::isa::{BUILTINS, Flow, Kind, Role, Slot, Status, Word};
 use crate::plan::{Function, Plan};
@@ -25,10 +28,11 @@ pub(super) fn check(plan: &Plan) -> Result<Vec<u16>, Rejected> {
         plan,
         shapes: shapes(),
         ranges: [(0, 0); 16],
-        targets: Vec::new(),
+        targets: Targets::default(),
         states: Vec::new(),
         pool: Vec::new(),
-        pending: Vec::new(),
+        spare: vec![Vec::new(); ROOM / LANES],
+        again: false,
         kinds: [UNSET; ROOM + LANES],
         floor: 0,
         height: 0,
@@ -49,21 +53,36 @@ pub(super) fn check(plan: &Plan) -> Result<Vec<u16>, Rejected> {
 /// a thousand times its own size to check.
 const MOST_KNOWN: usize = (1 << 25) / LANES;
 
+/// How often a function is walked over at most; one that is so short that it does not matter, more
+/// often. Honest code needs a few walks, as loops nest; the bound keeps a hostile plan from taking
+/// quadratic time.
+const MOST_WALKS: usize = 64;
+
 /// What is known at a jump target: rows of the pool with the locals, then the stack, then what
 /// stands above it and may be anything.
 #[derive(Clone, Copy)]
 struct State {
     first: u32,
     height: u32,
-    reached: bool,
-    pending: bool,
+    /// Whether jumps lead back there, so that it is not forgotten.
+    is_head: bool,
 }
 
-const UNREACHED: State = State {
+impl State {
+    fn rows(self) -> usize {
+        (self.height as usize).div_ceil(LANES)
+    }
+}
+
+/// The number of the state of a place that no jump was seen to lead to ...
+const NO_TARGET: u32 = 0;
+/// ... and of one that jumps lead back to, before anything led there.
+const UNREACHED: u32 = 1;
+/// What stands for both.
+const NOTHING: State = State {
     first: 0,
     height: 0,
-    reached: false,
-    pending: false,
+    is_head: false,
 };
 
 /// How many kinds are compared at once.
@@ -98,12 +117,14 @@ struct Checker<'a> {
     shapes: &'static [Shape; 256],
     /// Where the operands of a range start, and how many there are.
     ranges: [(u32, u32); 16],
-    /// For each instruction of the function that jumps lead to, the number of its state, from 1.
-    targets: Vec<u32>,
+    /// For each instruction of the function, the number of what jumps bring there.
+    targets: Targets,
     states: Vec<State>,
     pool: Vec<Row>,
-    /// Jump targets whose state changed since they were last gone over from.
-    pending: Vec<u32>,
+    /// The numbers of states of so many rows that were forgotten.
+    spare: Vec<Vec<u32>>,
+    /// Whether a jump back brought something new.
+    again: bool,
     /// The locals of the function, what is below the stack, then the stack.
     kinds: [Bits; ROOM + LANES],
     /// Where the stack starts.
@@ -140,50 +161,26 @@ impl<'a> Checker<'a> {
             function,
             code: &self.plan.code[function.start as usize..function.end as usize],
         };
+        self.states.clear();
+        self.states.extend([NOTHING; 2]);
         self.pool.clear();
-        self.pending.clear();
+        self.spare.iter_mut().for_each(Vec::clear);
         self.start = function.start;
-        let locals = usize::from(function.locals);
-        self.floor = locals + BOTTOM.len();
-        self.height = self.floor;
+        self.floor = usize::from(function.locals) + BOTTOM.len();
         self.highest = self.floor;
-        self.operands(body)?;
-        self.kinds[..locals].fill(UNSET);
-        self.kinds[locals..self.floor].copy_from_slice(&BOTTOM);
-        for (local, &kind) in self.kinds.iter_mut().zip(&function.params) {
-            *local = bits(kind);
-        }
-        // Each pass over an instruction beyond the first follows from a kind that became wider.
-        // Honest code needs a few; the bound keeps a hostile plan from taking quadratic time.
-        let mut patience = body.code.len() * 64 + 4096;
-        self.at = 0;
-        let mut next = (self.targets[0] == 0 || self.arrive(0)?).then_some(0);
-        while let Some(from) = next {
-            let to = self.path(body, from)?;
-            match patience.checked_sub(to - from) {
-                Some(left) => patience = left,
-                None => return self.reject("the function is too tangled to check"),
-            }
-            next = self.next();
-        }
-        Ok((self.highest - self.floor) as u16)
-    }
-
-    /// A jump target to go over the code from, with what is known there.
-    #[inline]
-    fn next(&mut self) -> Option<usize> {
-        while let Some(target) = self.pending.pop() {
-            let state = (self.targets[target as usize] as usize).wrapping_sub(1);
-            if std::mem::take(&mut self.states[state].pending) {
-                self.load(state);
-                return Some(target as usize);
+        self.find_ranges(body);
+        self.find_heads(body);
+        for _ in 0..MOST_WALKS + 4096 / body.code.len() {
+            self.walk(body)?;
+            if !std::mem::take(&mut self.again) {
+                return Ok((self.highest - self.floor) as u16);
             }
         }
-        None
+        self.reject("the function is too tangled to check")
     }
 
-    /// What the operands point at exists; and where jumps lead.
-    fn operands(&mut self, body: Body<'a>) -> Checked<()> {
+    /// How much there is of what operands point at.
+    fn find_ranges(&mut self, body: Body<'a>) {
         let plan = self.plan;
         let sizes = [
             plan.texts.len(),
@@ -199,37 +196,19 @@ impl<'a> Checker<'a> {
         for (range, size) in self.ranges.iter_mut().zip(sizes) {
             *range = (0, size as u32);
         }
-        let start = self.start;
-        self.ranges[range_of(Role::Label) as usize].0 = start;
-        self.targets.clear();
-        self.targets.resize(body.code.len() + 1, 0);
-        let (ranges, mut targets) = (self.ranges, 0);
-        for (at, &word) in body.code.iter().enumerate() {
-            let operands = self.shapes[word.byte() as usize].operands;
-            let inside = |value: u32, range: u8| {
-                let (start, size) = ranges[range as usize & 15];
-                value.wrapping_sub(start) < size
-            };
-            let fine = inside(word.short() & operands.first, operands.narrow[0])
-                & inside(word.narrow(1).into(), operands.narrow[1])
-                & inside(word.wide(), operands.wide);
-            if fine & (operands.more == More::Nothing) {
-                continue;
-            }
-            if !fine | (operands.more == More::Particular) {
-                self.at = at as u32;
-                self.operand(word)?;
-                continue;
-            }
-            let target = &mut self.targets[word.wide().wrapping_sub(start) as usize];
-            if *target == 0 {
-                targets += 1;
-                *target = targets;
+        self.ranges[range_of(Role::Label) as usize].0 = self.start;
+    }
+
+    /// Where jumps lead back to.
+    fn find_heads(&mut self, body: Body<'a>) {
+        self.targets.clear(body.code.len());
+        for (at, &word) in (0..).zip(body.code) {
+            let to = word.wide().wrapping_sub(self.start);
+            if (to <= at) & self.shapes[word.byte() as usize].jumps {
+                let slot = self.targets.slot(to);
+                self.targets.numbers[slot] = UNREACHED;
             }
         }
-        self.states.clear();
-        self.states.resize(targets as usize, UNREACHED);
-        Ok(())
     }
 
     /// The same for one instruction, by what the list says.
@@ -258,70 +237,109 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// Go over the code from an instruction on, with what is known now; up to where.
-    #[inline(always)]
-    fn path(&mut self, body: Body<'a>, from: usize) -> Checked<usize> {
-        let (shapes, mut at, mut height) = (self.shapes, from, self.height);
-        loop {
-            let Some(&word) = body.code.get(at) else {
-                return self.reject("the function does not end");
-            };
-            let shape = &shapes[word.byte() as usize];
-            self.at = at as u32;
-            at += 1;
-            if shape.class.is_common() {
-                let local = word.narrow(0) as usize;
-                let third = height.wrapping_sub(BOTTOM.len()) % ROOM;
-                let top = self.kinds[third + 2];
-                let mut wrong = top & shape.unfit[0]
-                    | self.kinds[third + 1] & shape.unfit[1]
-                    | self.kinds[third] & shape.unfit[2];
-                let mut pushed = shape.pushed;
-                match shape.class {
-                    Class::Read => {
-                        pushed = self.kinds[local];
-                        wrong |= pushed & MISSING;
-                    }
-                    Class::Take => {
-                        pushed = std::mem::replace(&mut self.kinds[local], UNSET);
-                        wrong |= pushed & MISSING;
-                    }
-                    Class::Write => {
-                        pushed = top;
-                        self.kinds[local] = top;
-                    }
-                    Class::Of(kind) => wrong |= self.kinds[local] ^ kind,
-                    _ => {}
-                }
-                if wrong != 0 {
-                    self.height = height;
-                    return self.wrong(body, word);
-                }
-                height -= usize::from(shape.pops);
-                if matches!(shape.class, Class::Branch | Class::Jump) {
-                    self.branch(shape, word, height)?;
-                }
-                if matches!(shape.class, Class::Jump | Class::End) {
-                    return Ok(at);
-                }
-                self.kinds[height % ROOM] = pushed;
-                height += usize::from(shape.pushes);
-                self.note_height(height)?;
-            } else {
-                self.height = height;
-                if !self.uncommon(body, shape, word)? {
-                    return Ok(at);
-                }
-                height = self.height;
-            }
-            if self.targets[at] != 0 {
-                self.height = height;
-                if !self.arrive(at)? {
-                    return Ok(at);
-                }
-                height = self.height;
-            }
+    /// Go over the code in its order, with what is known at its start.
+    fn walk(&mut self, body: Body<'a>) -> Checked<()> {
+        let locals = usize::from(body.function.locals);
+        self.kinds[..locals].fill(UNSET);
+        self.kinds[locals..self.floor].copy_from_slice(&BOTTOM);
+        for (local, &kind) in self.kinds.iter_mut().zip(&body.function.params) {
+            *local = bits(kind);
         }
+        self.height = self.floor;
+        let mut reached = true;
+        for (leaf, code) in body.code.chunks(LEAF).enumerate() {
+            reached = self.walk_leaf(body, leaf * LEAF, code, reached)?;
+            self.targets.leave(leaf * LEAF);
+        }
+        if reached {
+            return self.reject("the function does not end");
+        }
+        Ok(())
+    }
+
+    /// Go over the code of one leaf of the targets; whether control comes to what follows it.
+    #[inline(always)]
+    fn walk_leaf(
+        &mut self,
+        body: Body<'a>,
+        from: usize,
+        code: &[Word],
+        mut reached: bool,
+    ) -> Checked<bool> {
+        let (shapes, ranges, mut height) = (self.shapes, self.ranges, self.height);
+        let first = self.targets.slot(from as u32);
+        for (place, &word) in code.iter().enumerate() {
+            self.at = (from + place) as u32;
+            if self.targets.numbers[first + place] != NO_TARGET {
+                self.height = height;
+                reached = self.arrive(first + place, reached)?;
+                height = self.height;
+            }
+            let shape = &shapes[word.byte() as usize];
+            let operands = &shape.operands;
+            let inside = |value: u32, range: u8| {
+                let (start, size) = ranges[range as usize & 15];
+                value.wrapping_sub(start) < size
+            };
+            let fine = inside(word.short() & operands.first, operands.narrow)
+                & inside(word.wide(), operands.wide);
+            if !fine | operands.particular {
+                self.operand(word)?;
+            }
+            if !reached {
+                continue;
+            }
+            let local = word.narrow(0) as usize;
+            let third = height.wrapping_sub(BOTTOM.len()) % ROOM;
+            let top = self.kinds[third + 2];
+            let mut wrong = top & shape.unfit[0]
+                | self.kinds[third + 1] & shape.unfit[1]
+                | self.kinds[third] & shape.unfit[2];
+            let below = height.wrapping_sub(shape.pops.into());
+            let mut pushed = shape.pushed;
+            match shape.class {
+                Class::Plain => {}
+                Class::Read => {
+                    pushed = self.kinds[local];
+                    wrong |= pushed & MISSING;
+                }
+                Class::Take => {
+                    pushed = std::mem::replace(&mut self.kinds[local], UNSET);
+                    wrong |= pushed & MISSING;
+                }
+                Class::Write => {
+                    pushed = top;
+                    self.kinds[local] = top;
+                }
+                Class::Of(kind) => wrong |= self.kinds[local] ^ kind,
+                Class::Branch if wrong == 0 => self.branch(shape, word, below)?,
+                Class::Jump if wrong == 0 => {
+                    self.branch(shape, word, below)?;
+                    reached = false;
+                    continue;
+                }
+                Class::End if wrong == 0 => {
+                    reached = false;
+                    continue;
+                }
+                Class::Branch | Class::Jump | Class::End => {}
+                Class::Many | Class::Args | Class::Other => {
+                    self.height = height;
+                    reached = self.uncommon(body, shape, word)?;
+                    height = self.height;
+                    continue;
+                }
+            }
+            if wrong != 0 {
+                self.height = height;
+                return self.wrong(body, word);
+            }
+            self.kinds[below % ROOM] = pushed;
+            height = below + usize::from(shape.pushes);
+            self.note_height(height)?;
+        }
+        self.height = height;
+        Ok(reached)
     }
 
     /// An instruction whose class pops as many as something else says, or that has none; whether
@@ -330,12 +348,11 @@ impl<'a> Checker<'a> {
         match shape.class {
             Class::Many => self.pop_all(self.count(word), Kind::Any)?,
             Class::Args => {
-                let open = self.open(word);
-                self.pop_all(open, Kind::Data)?;
+                self.pop_all(self.open(word), Kind::Data)?;
             }
             _ => return self.listed(body, word),
         }
-        if shape.operands.more == More::Jumps {
+        if shape.jumps {
             let height = self.height;
             self.branch(shape, word, height)?;
             self.height = height;
@@ -353,15 +370,20 @@ impl<'a> Checker<'a> {
     fn branch(&mut self, shape: &Shape, word: Word, height: usize) -> Checked<()> {
         self.kinds[height % ROOM] = shape.branch[0];
         self.kinds[height % ROOM + 1] = shape.branch[1];
-        self.note_height(height + usize::from(shape.branches))?;
+        self.height = height + usize::from(shape.branches);
+        self.note_height(self.height)?;
         self.jump(word.wide().wrapping_sub(self.start))
     }
 
     /// How many arguments of the call that an instruction names are on the stack.
+    #[inline]
     fn open(&self, word: Word) -> usize {
-        let mut operands = word.info().operands.iter().zip(word.values());
-        let host = operands.find(|((_, role), _)| *role == Role::Host);
-        let call = host.and_then(|(_, call)| self.plan.calls.get(call as usize));
+        let wide = self.shapes[word.byte() as usize].operands.wide;
+        let call = match wide == range_of(Role::Host) {
+            true => word.wide(),
+            false => word.short(),
+        };
+        let call = self.plan.calls.get(call as usize);
         call.map_or(0, |call| call.open.count_ones() as usize)
     }
 
@@ -373,18 +395,24 @@ impl<'a> Checker<'a> {
         self.reject("the stack or a local is not as it should be")
     }
 
-    /// Come to an instruction that jumps lead to; whether there is something new to go on with.
+    /// Come to an instruction that jumps lead to; whether anything led there.
     #[inline(never)]
-    fn arrive(&mut self, at: usize) -> Checked<bool> {
-        self.at = at as u32;
-        let state = (self.targets[at] as usize).wrapping_sub(1);
-        let first = !self.states[state].reached;
-        if !self.meet(state)? {
-            return Ok(false);
+    fn arrive(&mut self, slot: usize, reached: bool) -> Checked<bool> {
+        let target = self.targets.numbers[slot];
+        if target == UNREACHED {
+            if reached {
+                self.targets.numbers[slot] = self.keep(true)?;
+            }
+            return Ok(reached);
         }
-        self.states[state].pending = false;
-        if !first {
-            self.load(state);
+        let state = self.states[target as usize];
+        if reached {
+            self.meet(state)?;
+        }
+        self.load(state);
+        if !state.is_head {
+            self.targets.numbers[slot] = NO_TARGET;
+            self.spare[state.rows()].push(target);
         }
         Ok(true)
     }
@@ -532,7 +560,6 @@ impl<'a> Checker<'a> {
     /// The stack is so high now.
     #[inline(always)]
     fn note_height(&mut self, height: usize) -> Checked<()> {
-        self.height = height;
         if height > self.highest {
             self.highest = height;
             if height > self.floor + MAX_HEIGHT {
@@ -542,28 +569,23 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    #[inline]
-    fn jump(&mut self, target: u32) -> Checked<()> {
-        let state = (self.targets[target as usize] as usize).wrapping_sub(1);
-        if self.meet(state)? && !self.states[state].pending {
-            self.states[state].pending = true;
-            self.pending.push(target);
+    /// Carry what is known to a place.
+    #[inline(never)]
+    fn jump(&mut self, to: u32) -> Checked<()> {
+        let slot = self.targets.slot(to);
+        let target = self.targets.numbers[slot];
+        if target <= UNREACHED {
+            self.targets.numbers[slot] = self.keep(target == UNREACHED)?;
+        } else if !self.meet(self.states[target as usize])? {
+            return Ok(());
         }
+        self.again |= to <= self.at;
         Ok(())
     }
 
     /// Join what is known now into what is known at a target; whether that changed it.
-    #[inline]
-    fn meet(&mut self, state: usize) -> Checked<bool> {
-        let State {
-            first,
-            height,
-            reached,
-            ..
-        } = self.states[state];
-        if !reached {
-            return self.reach(state);
-        }
+    #[inline(always)]
+    fn meet(&mut self, State { first, height, .. }: State) -> Checked<bool> {
         if height as usize != self.height {
             return self.reject("paths meet with stacks of different height");
         }
@@ -587,28 +609,35 @@ impl<'a> Checker<'a> {
         &self.kinds.as_chunks().0[..self.height.div_ceil(LANES)]
     }
 
-    /// Come to a target for the first time.
-    fn reach(&mut self, state: usize) -> Checked<bool> {
-        let first = self.pool.len();
-        if first > MOST_KNOWN {
-            return self.reject("the function is too tangled to check");
-        }
-        self.states[state] = State {
-            first: first as u32,
-            height: self.height as u32,
-            reached: true,
-            pending: false,
+    /// Keep what is known now; its number.
+    #[inline]
+    fn keep(&mut self, is_head: bool) -> Checked<u32> {
+        let rows = self.height.div_ceil(LANES);
+        let number = match self.spare[rows].pop() {
+            Some(number) => number as usize,
+            None if self.pool.len() > MOST_KNOWN => {
+                return self.reject("the function is too tangled to check");
+            }
+            None => {
+                let first = self.pool.len() as u32;
+                self.pool.resize(self.pool.len() + rows, [0; LANES]);
+                self.states.push(State { first, ..NOTHING });
+                self.states.len() - 1
+            }
         };
-        for row in 0..self.height.div_ceil(LANES) {
-            self.pool.push(self.kinds.as_chunks().0[row]);
-        }
-        if let Some(last) = self.pool.last_mut() {
+        let state = &mut self.states[number];
+        state.height = self.height as u32;
+        state.is_head = is_head;
+        let first = state.first as usize;
+        let kept = &mut self.pool[first..first + rows];
+        kept.copy_from_slice(&self.kinds.as_chunks().0[..rows]);
+        if let Some(last) = kept.last_mut() {
             let above = ABOVE[self.height % LANES];
             for lane in 0..LANES {
                 last[lane] |= above[lane];
             }
         }
-        Ok(true)
+        Ok(number as u32)
     }
 
     /// Join kind by kind; whether that changed what was known.
@@ -632,10 +661,10 @@ impl<'a> Checker<'a> {
         Ok(changed)
     }
 
-    fn load(&mut self, state: usize) {
-        let State { first, height, .. } = self.states[state];
-        self.height = height as usize;
-        let (first, rows) = (first as usize, self.height.div_ceil(LANES));
+    /// Go on with what is known at a target.
+    fn load(&mut self, state: State) {
+        self.height = state.height as usize;
+        let (first, rows) = (state.first as usize, state.rows());
         let known = &self.pool[first..first + rows];
         self.kinds.as_chunks_mut().0[..rows].copy_from_slice(known);
     }

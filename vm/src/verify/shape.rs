@@ -61,22 +61,13 @@ pub(super) const ANYTHING: u8 = 8;
 /// What the operands of a line must be.
 #[derive(Clone, Copy)]
 pub(super) struct Operands {
-    /// The ranges of the narrow ones, and of the wide one.
-    pub narrow: [u8; 2],
+    /// The ranges of the first narrow one, and of the wide one.
+    pub narrow: u8,
     pub wide: u8,
-    pub more: More,
+    /// Whether that is not all: the list is asked.
+    pub particular: bool,
     /// The bits of the first narrow one, which may be a short one instead.
     pub first: u32,
-}
-
-/// What else there is to an operand than to be in its range.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum More {
-    Nothing,
-    /// It says where control may go.
-    Jumps,
-    /// The list is asked.
-    Particular,
 }
 
 /// What a line of the list asks for; of a size that makes it quick to find.
@@ -95,6 +86,8 @@ pub(super) struct Shape {
     pub branches: u8,
     /// Which narrow operand is a count.
     pub count: u8,
+    /// Whether control may go to the wide operand.
+    pub jumps: bool,
     pub operands: Operands,
 }
 
@@ -121,14 +114,6 @@ pub(super) enum Class {
     Other,
 }
 
-impl Class {
-    /// Whether the shape says all about it.
-    #[inline(always)]
-    pub fn is_common(self) -> bool {
-        !matches!(self, Class::Many | Class::Args | Class::Other)
-    }
-}
-
 const NOTHING: Shape = Shape {
     class: Class::Other,
     pops: 0,
@@ -138,10 +123,11 @@ const NOTHING: Shape = Shape {
     branch: [UNSET; 2],
     branches: 0,
     count: 0,
+    jumps: false,
     operands: Operands {
-        narrow: [ANYTHING; 2],
+        narrow: ANYTHING,
         wide: ANYTHING,
-        more: More::Nothing,
+        particular: false,
         first: 0xff,
     },
 };
@@ -161,26 +147,21 @@ pub(super) fn shapes() -> &'static [Shape; 256] {
 fn shape(info: &Info) -> Shape {
     let mut shape = NOTHING;
     let mut places = 0;
-    if matches!(info.flow, Flow::Jump | Flow::Branch(_)) {
-        shape.operands.more = More::Jumps;
-    }
+    shape.jumps = matches!(info.flow, Flow::Jump | Flow::Branch(_));
     for (&(_, role), room) in info.operands.iter().zip(info.rooms) {
-        if matches!(role, Role::TaskFunc | Role::Builtin) {
-            debug_assert!(shape.operands.more == More::Nothing, "{}", info.mnemonic);
-            shape.operands.more = More::Particular;
-        }
+        shape.operands.particular |= matches!(role, Role::TaskFunc | Role::Builtin);
         if room.shift == 32 {
             shape.operands.wide = range_of(role);
             continue;
         }
         if places == 0 {
             shape.operands.first = room.mask;
+            shape.operands.narrow = range_of(role);
+        } else {
+            shape.operands.particular |= range_of(role) != ANYTHING;
         }
         if role == Role::Count {
             shape.count = places;
-        }
-        if let Some(place) = shape.operands.narrow.get_mut(places as usize) {
-            *place = range_of(role);
         }
         places += 1;
     }
@@ -207,9 +188,7 @@ fn class(info: &Info, shape: &mut Shape) -> Option<Class> {
         (None, _, Flow::Jump, _) => Class::Jump,
         (None, _, Flow::End, _) => Class::End,
         // The operand that names the local comes first.
-        (Some(class), _, Flow::Next, _)
-            if shape.operands.narrow[0] == range_of(Role::ReadLocal) =>
-        {
+        (Some(class), _, Flow::Next, _) if shape.operands.narrow == range_of(Role::ReadLocal) => {
             class
         }
         _ => return None,
