@@ -10,6 +10,7 @@ use crate::{OK, Streams, USAGE, piped, plan, recorded, run, values};
 use rrc_runtime::secret::Secrets;
 use rrc_vm::machine::{Call, Machine, Note, Poll, RecordId, Ticket};
 use rrc_vm::plan::{HostKind, Plan};
+use rrc_vm::shell::readable;
 use rrc_vm::text::{quote_json, render, write_json};
 use rrc_vm::value::{Map, Value};
 use rustc_hash::FxHashMap;
@@ -211,7 +212,7 @@ impl Leaves {
                     if number > 0 {
                         lines.push(' ');
                     }
-                    lines.push_str(&quote(&render(word)));
+                    lines.push_str(&readable(&render(word)));
                 }
             }
             (Shape::Words, argv) => {
@@ -240,13 +241,4 @@ fn path(place: &[(u32, i64)], plan: &Plan) -> String {
         path.push_str(itoa::Buffer::new().format(turn - 1));
     }
     path
-}
-
-/// A word as a shell would read it back.
-fn quote(word: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./:=@%+,".contains(&byte);
-    match !word.is_empty() && word.bytes().all(plain) {
-        true => word.to_string(),
-        false => rrc_vm::shell::quote(word),
-    }
 }

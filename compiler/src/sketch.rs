@@ -4,6 +4,7 @@
 //! unknown from there on; a condition is decided only if everything it reads is known.
 
 use crate::emit;
+use crate::ir::flow::{Stage, Term, TermKind, Work};
 use crate::ir::visit;
 use crate::ir::{
     Action, Call, Expr, ExprKind, Graph, Guard, Node, Program, Script, ScriptPart, Step, Text,
@@ -11,6 +12,7 @@ use crate::ir::{
 use rrc_vm::machine::{Machine, Poll};
 use rrc_vm::plan::StepKind;
 use rrc_vm::policy;
+use rrc_vm::shell::readable;
 use rrc_vm::text::render;
 use rrc_vm::value::{Map, Value};
 use rrc_vm::verify::verify;
@@ -135,7 +137,63 @@ impl Sketch<'_> {
                 planned.text = Some(self.text(&call.recipe));
                 planned.steps = self.call(call);
             }
-            Action::Validate { .. } | Action::Sleep { .. } | Action::Flow(_) => {}
+            Action::Flow(flow) => {
+                let mut commands = Vec::new();
+                self.commands(&flow.root, &mut commands);
+                planned.text = Some(commands.join("\n"));
+            }
+            Action::Validate { .. } | Action::Sleep { .. } => {}
+        }
+    }
+
+    /// The commands of a stage by their words, a line each; what only a failed try needs is left out.
+    fn commands(&self, stage: &Stage, commands: &mut Vec<String>) {
+        match &stage.work {
+            Work::Run { words, .. } => {
+                let words: Vec<String> = words.iter().map(|word| self.word(word)).collect();
+                commands.push(words.join(" "));
+            }
+            Work::Inside(inner) => self.commands(inner, commands),
+            Work::Times(times) => self.commands(&times.body, commands),
+            Work::Seq(stages) | Work::Par(stages) => {
+                stages
+                    .iter()
+                    .for_each(|stage| self.commands(stage, commands));
+            }
+        }
+    }
+
+    /// A word of a command, quoted for reading where all of it is known.
+    fn word(&self, word: &Term) -> String {
+        let mut known = true;
+        let text = self.term(word, &mut known);
+        match known {
+            true => readable(&text),
+            false => text,
+        }
+    }
+
+    fn term(&self, term: &Term, known: &mut bool) -> String {
+        match &term.kind {
+            TermKind::Literal(literal) => render(&literal.value()).to_string(),
+            TermKind::Text(parts) => parts.iter().map(|part| self.term(part, known)).collect(),
+            TermKind::Fit { of, .. } => self.term(of, known),
+            TermKind::Var(name) => match self.known.get(name.as_str()) {
+                Some(value) => render(value).to_string(),
+                None => {
+                    *known = false;
+                    format!("<{name}>")
+                }
+            },
+            TermKind::OrElse {
+                of, truth: None, ..
+            } => self.term(of, known),
+            _ => {
+                *known = false;
+                let mut names = Vec::new();
+                names_in(term, &mut names);
+                format!("<{}>", names.join(", "))
+            }
         }
     }
 
@@ -238,6 +296,17 @@ impl Sketch<'_> {
             Some(value) => render(&value).to_string(),
             None => format!("<{}>", name_of(expr)),
         }
+    }
+}
+
+/// The values that one is made of.
+fn names_in<'a>(term: &'a Term, names: &mut Vec<&'a str>) {
+    match &term.kind {
+        TermKind::Var(name) | TermKind::Turn(name) => names.push(name),
+        _ => term
+            .parts()
+            .into_iter()
+            .for_each(|part| names_in(part, names)),
     }
 }
 

@@ -19,6 +19,15 @@ pub fn quote(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
+/// A word as a shell would read it back.
+pub fn readable(word: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./:=@%+,".contains(&byte);
+    match !word.is_empty() && word.bytes().all(plain) {
+        true => word.to_string(),
+        false => quote(word),
+    }
+}
+
 /// A heredoc delimiter that ends the document in none of the values: the base, or the base and
 /// as many underscores as it takes.
 ///
