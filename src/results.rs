@@ -2,7 +2,7 @@
 
 use rrc_runtime::driver::{Outcome, Settings};
 use rrc_runtime::event::{Event, What};
-use rrc_runtime::record::{Record, Records};
+use rrc_runtime::record::{Record, Records, exit_code};
 use rrc_vm::convert::to_json;
 use rrc_vm::isa::Status;
 use rrc_vm::plan::Plan;
@@ -144,7 +144,7 @@ pub fn event_line(
             result,
             output,
         } => {
-            put("status", json!(status.word()));
+            put("status", json!(word(Some(*status))));
             put("output", to_json(output));
             let data = match result {
                 Value::Failure(failure) => {
@@ -155,9 +155,9 @@ pub fn event_line(
                 other => other,
             };
             if let Value::Map(data) = data
-                && let Some(code) = data.get("exit_code")
+                && data.contains_key("exit_code")
             {
-                put("exit_code", to_json(code));
+                put("exit_code", json!(exit_code(data)));
             }
         }
         What::RunEnd { status } => {
@@ -301,15 +301,18 @@ fn steps(records: &Records, which: &[usize]) -> Vec<Json> {
         .collect()
 }
 
+/// How a step ended. One that was ended from outside has failed, as far as its recipe is concerned.
+fn word(status: Option<Status>) -> &'static str {
+    match status {
+        Some(Status::Cancelled) | None => Status::Failed.word(),
+        Some(status) => status.word(),
+    }
+}
+
 fn step(records: &Records, record: &Record) -> Json {
-    // A step that was ended from outside has failed, as far as its recipe is concerned.
-    let status = match record.status {
-        Some(Status::Cancelled) | None => Status::Failed,
-        Some(status) => status,
-    };
     json!({
         "step_id": record.id,
-        "status": status.word(),
+        "status": word(record.status),
         "output": to_json(&record.output),
         "error": record.error,
         "exit_code": record.exit_code,

@@ -478,6 +478,23 @@ fn a_denied_run_is_final() {
 }
 
 #[test]
+fn an_approval_that_nobody_gave_in_time_is_answered_by_its_default() {
+    let resume = ["run", "main.yaml", "--resume"];
+    for (seconds, default, exit, log) in [
+        (1000.0, "approve", 4, "a\n"),
+        (0.1, "approve", 0, "a\nb\n"),
+        (0.1, "deny", 1, "a\n"),
+    ] {
+        let timed = format!("required: true, timeout: {seconds}, default: {default}");
+        let folder = Folder::with("main.yaml", STAGES.replace("required: true", &timed));
+        folder.rrc(&["run", "main.yaml"]).go().exits(4);
+        std::thread::sleep(Duration::from_millis(150));
+        folder.rrc(&resume).go().exits(exit);
+        assert_eq!(folder.read("log"), log, "{seconds} {default}");
+    }
+}
+
+#[test]
 fn a_run_goes_on_with_the_recipe_it_started_with() {
     let folder = Folder::with("main.yaml", STAGES);
     folder.rrc(&["run", "main.yaml"]).go().exits(4);

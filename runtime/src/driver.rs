@@ -38,10 +38,6 @@ pub use late::{Find, Found};
 /// After how many things that machines said it is looked whether the run is to end.
 const LOOK_UP: u32 = 1024;
 
-/// How many calls are refused of a run that is being stopped before it is ended where it is: one
-/// that goes on after failures would ask for the next thing without an end.
-const MOST_UNSTARTED: u32 = 1000;
-
 /// How a plan is to be run.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -151,8 +147,8 @@ struct Driver<'a> {
     hidden: FxHashMap<RecordId, Option<RecordId>>,
     deadline: Option<TimerId>,
     stopping: Option<Stop>,
-    /// Calls that were refused because the run is being stopped.
-    unstarted: u32,
+    /// Records of steps that had not begun their work when the run was stopped.
+    unbegun: FxHashSet<RecordId>,
     journal: Option<Journal>,
     past: Option<Recall>,
     refused: Option<String>,
@@ -177,14 +173,25 @@ struct Driver<'a> {
     turns: FxHashMap<RecordId, String>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// Why a run does not go on.
+#[derive(Clone, PartialEq, Eq)]
 enum Stop {
     Signal(Signal),
     Timeout,
-    /// Nobody answered whether to go on.
-    Pause,
+    /// Nobody answered whether to go on after this stage.
+    Pause(String),
     /// As the recorded run was stopped.
     Recorded(RunStatus),
+}
+
+impl Stop {
+    fn words(&self) -> String {
+        match self {
+            Stop::Signal(_) | Stop::Recorded(_) => "the run was stopped".to_string(),
+            Stop::Timeout => "the run took longer than allowed".to_string(),
+            Stop::Pause(stage) => format!("waiting for the approval of stage `{stage}`"),
+        }
+    }
 }
 
 impl<'a> Driver<'a> {
@@ -224,7 +231,7 @@ impl<'a> Driver<'a> {
             hidden: FxHashMap::default(),
             deadline,
             stopping: None,
-            unstarted: 0,
+            unbegun: FxHashSet::default(),
             journal: memory.journal,
             past: memory.past.map(|(past, then)| Recall::new(past, then)),
             refused: None,
@@ -347,6 +354,7 @@ impl<'a> Driver<'a> {
                     self.next_ticket = ticket.0 + 1;
                     match &mut self.past {
                         Some(past) => past.timer(ticket, ms),
+                        None if self.stopping.is_some() => {}
                         None => self.set_timer(Asked::timer(ticket), ms),
                     }
                 }
@@ -370,10 +378,6 @@ impl<'a> Driver<'a> {
                 }
                 Poll::Idle => self.wait(machine),
             }
-            if self.unstarted > MOST_UNSTARTED {
-                self.unstarted = 0;
-                machine.halt();
-            }
             if self.refused.is_some() {
                 return Finished {
                     outcome: Ok(Value::Null),
@@ -393,9 +397,9 @@ impl<'a> Driver<'a> {
             Some(_) => self.stop(Stop::Timeout),
             None => {}
         }
-        // What comes of values alone does not end because calls are refused.
-        if computes && self.stopping.is_some() {
-            machine.halt();
+        // What comes of values alone does not end because calls are not answered.
+        if let Some(why) = self.stopping.as_ref().filter(|_| computes) {
+            machine.halt(&why.words());
         }
     }
 
@@ -622,18 +626,17 @@ impl<'a> Driver<'a> {
             }
         };
         let mut signal = None;
-        match self.stopping {
-            Some(Stop::Signal(received)) => {
-                status = RunStatus::Cancelled;
-                signal = Some(received);
+        if let Some(why) = &self.stopping {
+            error = Some(why.words());
+            status = match why {
+                Stop::Signal(_) => RunStatus::Cancelled,
+                Stop::Timeout => RunStatus::Failed,
+                Stop::Pause(_) => RunStatus::Paused,
+                Stop::Recorded(recorded) => *recorded,
+            };
+            if let Stop::Signal(received) = why {
+                signal = Some(*received);
             }
-            Some(Stop::Pause) => status = RunStatus::Paused,
-            Some(Stop::Recorded(recorded)) => status = recorded,
-            Some(Stop::Timeout) => {
-                status = RunStatus::Failed;
-                error = Some("the run took longer than allowed".to_string());
-            }
-            None => {}
         }
         if let Some(refused) = &self.refused {
             status = RunStatus::Failed;
@@ -654,6 +657,7 @@ impl<'a> Driver<'a> {
         }
         self.say(None, None, What::RunEnd { status });
         self.os.sweep();
+        self.records.forget(&self.unbegun);
         Outcome {
             status,
             variables: self.secrets.variables(&finished.variables),

@@ -274,7 +274,8 @@ impl Journal {
         self.trouble.take()
     }
 
-    pub fn begin(&mut self, ticket: u64, print: Print, step: &str, ms: u64) {
+    /// `since` is when a question was first put, since 1970: it may be answered in another life.
+    pub fn begin(&mut self, ticket: u64, print: Print, step: &str, ms: u64, since: Option<u64>) {
         self.attempt(|journal| {
             journal.open("begin");
             write!(
@@ -285,6 +286,9 @@ impl Journal {
                 print.length,
             )?;
             value::string(step, &mut journal.line)?;
+            if let Some(since) = since {
+                write!(journal.line, ",\"since\":{since}")?;
+            }
             journal.close()
         });
     }
@@ -340,6 +344,7 @@ pub struct Begun {
     pub kind: String,
     pub print: String,
     pub step: String,
+    pub since: Option<u64>,
 }
 
 impl Begun {
@@ -467,6 +472,7 @@ impl Recorded {
                     kind: text("call")?,
                     print: text("print")?,
                     step: text("step")?,
+                    since: record["since"].as_u64(),
                 };
                 self.begun.insert(ticket?, begun);
             }

@@ -3,9 +3,11 @@
 //! Built from events alone, so that a run, its replay and a reader of its journal see the same.
 
 use crate::event::{Event, RecordId, What};
+use rrc_vm::fault::FailureKind;
 use rrc_vm::isa::Status;
 use rrc_vm::plan::StepKind;
 use rrc_vm::value::{Map, Value};
+use rustc_hash::FxHashSet;
 
 /// One step that was reached.
 #[derive(Clone, Debug)]
@@ -130,6 +132,20 @@ impl Records {
         }
     }
 
+    /// Takes steps out that were reached and did nothing.
+    pub fn forget(&mut self, unbegun: &FxHashSet<RecordId>) {
+        let places = unbegun.iter().filter_map(|record| self.place(*record));
+        let idle = |index: &usize| self.all[*index].attempts == 1;
+        let idle: FxHashSet<usize> = places.filter(idle).collect();
+        if idle.is_empty() {
+            return;
+        }
+        self.top.retain(|index| !idle.contains(index));
+        for record in &mut self.all {
+            record.children.retain(|index| !idle.contains(index));
+        }
+    }
+
     fn update(&mut self, index: usize, event: &Event) {
         let record = &mut self.all[index];
         match &event.what {
@@ -161,9 +177,7 @@ impl Records {
 impl Record {
     fn read(&mut self, data: &Map) {
         let flag = |name: &str| matches!(data.get(name), Some(Value::Bool(true)));
-        if let Some(Value::Int(code)) = data.get("exit_code") {
-            self.exit_code = Some(*code);
-        }
+        self.exit_code = exit_code(data).or(self.exit_code);
         if let Some(branches) = data.get("branches") {
             self.branches = branches.clone();
         }
@@ -177,6 +191,28 @@ impl Record {
 
     pub fn duration_ms(&self) -> u64 {
         self.ended_ms.saturating_sub(self.started_ms)
+    }
+}
+
+/// The exit code in a reply, if a process ended with it or a shell would say so. Where it ran out of
+/// time or could not be started, the number there is for the variables of the recipe alone.
+pub fn exit_code(data: &Map) -> Option<i64> {
+    let word = match data.get("error") {
+        Some(Value::Text(word)) => word,
+        _ => "",
+    };
+    let ended = !matches!(
+        FailureKind::from_word(word),
+        Some(
+            FailureKind::Timeout
+                | FailureKind::InvalidCwd
+                | FailureKind::SpawnFailed
+                | FailureKind::InvalidRequest
+        )
+    );
+    match data.get("exit_code") {
+        Some(Value::Int(code)) if ended => Some(*code),
+        _ => None,
     }
 }
 

@@ -298,7 +298,8 @@ fn text(bytes: &[u8], cut: bool) -> String {
     String::from_utf8_lossy(&bytes[..whole]).into_owned()
 }
 
-/// The code as shells count: 128 and the number for a signal, 126 and 127 for what cannot start.
+/// The code as shells count: 128 and the number for a signal, 126 and 127 for what cannot start,
+/// and 124, as `timeout` says it, for what took too long.
 fn exit_code(outcome: &Outcome) -> Option<i64> {
     if let Some(code) = outcome.exit_code {
         return Some(i64::from(code));
@@ -308,8 +309,9 @@ fn exit_code(outcome: &Outcome) -> Option<i64> {
     }
     match outcome.error.as_ref()?.kind {
         ErrorKind::CommandNotFound => Some(127),
-        ErrorKind::PermissionDenied => Some(126),
-        _ => None,
+        ErrorKind::Timeout => Some(124),
+        ErrorKind::Interrupted => None,
+        _ => Some(126),
     }
 }
 

@@ -449,3 +449,59 @@ fn what_was_no_json_is_shown() {
         .exits(1)
         .out_has("a: the text holds no JSON\n  stdout| plain\n  stderr| why\n");
 }
+
+#[test]
+fn a_run_that_is_stopped_does_not_go_on_after_failures() {
+    let steps = "- {id: first, type: bash, command: echo 1, output: one}\n\
+                 - {id: slow, type: bash, command: sleep 20, on_error: continue, retry: {max_attempts: 3}}\n\
+                 - {id: next, type: bash, command: echo next}\n";
+    let folder = Folder::with("a.yaml", amplifier(steps));
+    let all = run(&folder, &["--timeout", "0.5"], 1);
+    assert_eq!(all["error"], "the run took longer than allowed");
+    assert_eq!(all["context"]["one"], "1\n");
+    let results = all["step_results"].as_array().unwrap();
+    assert_eq!(results.len(), 2, "what never ran is not there: {all}");
+    let slow = step(&all, "slow");
+    assert_eq!(slow["status"], "failed");
+    assert_eq!(slow["error"], "the run took longer than allowed");
+    assert_eq!(slow["attempts"], 1, "nobody tries again");
+}
+
+#[test]
+fn what_waits_for_its_turn_when_the_run_is_stopped_never_ran() {
+    let steps = "- {id: a, command: sleep 20, parallel_group: all}\n\
+                 - {id: b, command: touch b, parallel_group: all}\n\
+                 - {id: c, recipe: inner, parallel_group: all}\n";
+    let folder = Folder::with("a.yaml", format!("name: a\nsteps:\n{steps}"));
+    folder.write(
+        "inner.yaml",
+        "name: inner\nsteps:\n- {id: d, command: touch d}\n",
+    );
+    let all = run(&folder, &["--timeout", "0.5", "--jobs", "1"], 1);
+    let results = all["step_results"].as_array().unwrap();
+    let ids: Vec<&str> = results
+        .iter()
+        .map(|step| step["step_id"].as_str().unwrap())
+        .collect();
+    assert_eq!(ids, ["a", "c"], "{all}");
+    assert_eq!(results[1]["step_results"].as_array().unwrap().len(), 0);
+}
+
+#[test]
+fn a_variable_for_the_exit_code_is_a_number_however_a_step_failed() {
+    let steps = "- {id: slow, type: bash, command: sleep 20, timeout: 0.2, on_error: continue, output_exit_code: slow_code}\n\
+                 - {id: deaf, type: bash, command: 'trap \"exit 0\" TERM; sleep 20 & wait', timeout: 0.2, on_error: continue, output_exit_code: deaf_code}\n\
+                 - {id: lost, type: bash, cwd: nowhere, command: pwd, retry: {max_attempts: 3}, on_error: continue, output_exit_code: lost_code}\n\
+                 - {id: text, type: bash, command: echo no, parse_json: true, on_error: continue, output_exit_code: text_code}\n";
+    let all = report(&amplifier(steps), &[], 0);
+    for (id, code, shown) in [
+        ("slow", 124, None),
+        ("deaf", 124, None),
+        ("lost", 126, None),
+        ("text", 0, Some(0)),
+    ] {
+        assert_eq!(all["context"][format!("{id}_code")], code, "{id}");
+        assert_eq!(step(&all, id)["exit_code"].as_i64(), shown, "{id}");
+        assert_eq!(step(&all, id)["attempts"], 1, "{id}");
+    }
+}

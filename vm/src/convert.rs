@@ -10,13 +10,14 @@ use serde_json::{Number, Value as Json};
 /// recursively, and would run out of stack.
 const DEEPEST: usize = 128;
 
-/// Integers that fit stay integers; larger ones become floats.
+/// Integers that do not fit into 64 bits become text: a float would have other digits.
 pub fn from_json(json: &Json) -> Value {
     match json {
         Json::Null => Value::Null,
         Json::Bool(flag) => Value::Bool(*flag),
         Json::Number(number) => match number.as_i64() {
             Some(int) => Value::Int(int),
+            None if number.is_u64() => Value::text(number.to_string()),
             None => number.as_f64().map_or(Value::Null, Value::Float),
         },
         Json::String(text) => Value::text(text.as_str()),
@@ -84,7 +85,8 @@ mod tests {
     #[test]
     fn numbers_stay_integers_as_long_as_they_fit() {
         assert!(matches!(from_json(&json!(i64::MAX)), Value::Int(i64::MAX)));
-        assert!(matches!(from_json(&json!(u64::MAX)), Value::Float(_)));
+        assert!(matches!(from_json(&json!(u64::MAX)), Value::Text(digits)
+            if *digits == *u64::MAX.to_string()));
         assert!(matches!(from_json(&json!(1.0)), Value::Float(_)));
         assert_eq!(to_json(&Value::Float(12000.0)), json!(12000));
         assert_eq!(to_json(&Value::Float(1e20)), json!(1e20));

@@ -319,7 +319,9 @@ impl Machine {
                 }
                 Exit::Call(call) => return Some(Poll::Call(call)),
                 Exit::Returns => self.task_returned(id),
-                Exit::Stops(outcome) => self.stop(outcome),
+                Exit::Stops(outcome) => {
+                    self.stop(outcome, &ending::failure(FailureKind::Cancelled, at));
+                }
                 Exit::Fault(kind) => self.fault(kind, at),
             }
         }
@@ -442,12 +444,17 @@ impl Machine {
         Ticket(ticket)
     }
 
-    /// End the run before it comes to its end: it fails as one that was stopped. What is open is
-    /// said to end at the polls that follow.
-    pub fn halt(&mut self) {
+    /// End the run before it comes to its end: it fails, and so does what is open, as the polls
+    /// that follow say.
+    pub fn halt(&mut self, why: &str) {
         if self.finished.is_none() {
-            let at = self.task(0).map_or(0, Task::at);
-            self.stop(ending::failure(FailureKind::Interrupted, at));
+            let failure = Value::Failure(Rc::new(Failure {
+                kind: FailureKind::Interrupted,
+                message: why.into(),
+                data: Value::Null,
+                at: self.task(0).map_or(0, Task::at),
+            }));
+            self.stop(failure.clone(), &failure);
         }
     }
 

@@ -572,8 +572,12 @@ fn slices_change_nothing_and_a_halt_closes_what_is_open() {
     let mut halted = machine(&endless, &[]);
     assert!(matches!(halted.poll(), Poll::Note(Note::Begin { .. })));
     assert!(halted.poll_within(1).is_none());
-    halted.halt();
-    assert!(matches!(halted.poll(), Poll::Note(Note::End { .. })));
+    halted.halt("somebody said so");
+    let Poll::Note(Note::End { status, value, .. }) = halted.poll() else {
+        panic!("what is open does not end");
+    };
+    assert_eq!(status, Status::Cancelled);
+    assert!(matches!(value, Value::Failure(failure) if &*failure.message == "somebody said so"));
     let Poll::Done(finished) = halted.poll() else {
         panic!("it does not end");
     };

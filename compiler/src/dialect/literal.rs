@@ -30,8 +30,8 @@ pub fn literal(node: Node<'_>, schema: Schema, report: &mut Report) -> Literal {
                 Plain::Null => Literal::Null,
                 Plain::Bool(value) => Literal::Bool(value),
                 Plain::Int(value) => Literal::Int(value),
-                Plain::Float(value) => Literal::Float(value),
-                Plain::Text => Literal::Text(scalar.text.to_string()),
+                Plain::Float(value) if !is_long(scalar.text) => Literal::Float(value),
+                Plain::Float(_) | Plain::Text => Literal::Text(scalar.text.to_string()),
             };
             if differs(scalar) {
                 report.add(ambiguous(node, scalar.text, &value));
@@ -39,6 +39,12 @@ pub fn literal(node: Node<'_>, schema: Schema, report: &mut Report) -> Literal {
             value
         }
     }
+}
+
+/// An integer that was read as a float because of its length, and has other digits as one.
+fn is_long(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn ambiguous(node: Node<'_>, text: &str, value: &Literal) -> Diagnostic {

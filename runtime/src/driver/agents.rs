@@ -231,11 +231,10 @@ impl Driver<'_> {
             self.os.cancel_timer(timer);
         }
         for job in std::mem::take(&mut self.agents.waiting) {
-            self.reply_interrupted(job.asked);
+            self.unbegun(&job.asked);
         }
-        for (timer, job) in std::mem::take(&mut self.agents.later) {
+        for (timer, _) in std::mem::take(&mut self.agents.later) {
             self.os.cancel_timer(timer);
-            self.reply_interrupted(job.asked);
         }
     }
 }

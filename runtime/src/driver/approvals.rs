@@ -3,21 +3,26 @@
 //! While somebody thinks, everything else goes on: what runs beside it, signals, and the deadline
 //! of the run.
 
-use super::perform::{Asked, Ready};
+use super::perform::Asked;
 use super::{Driver, Stop};
 use crate::event::{StepRef, What};
+use crate::process::TimerId;
 use crate::reply::{self, Args};
 use rrc_vm::fault::FailureKind;
 use rrc_vm::machine::Ticket;
 use rrc_vm::plan::StepKind;
 use rrc_vm::text::render;
 use rrc_vm::value::Value;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// A question that waits for its answer.
 pub(super) struct Question {
     pub asked: Asked,
-    stage: String,
+    pub stage: String,
     prompt: String,
+    /// What holds when nobody answers in time.
+    default: bool,
+    timer: Option<TimerId>,
 }
 
 impl Question {
@@ -26,20 +31,35 @@ impl Question {
             asked,
             stage: render(args.get("stage")).to_string(),
             prompt: render(args.get("prompt")).to_string(),
+            default: matches!(args.get("default"), Value::Bool(true)),
+            timer: None,
         }
     }
 }
 
+/// Milliseconds since 1970: a question may wait longer than rrc runs.
+fn since_1970() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.map_or(0, |now| u64::try_from(now.as_millis()).unwrap_or(u64::MAX))
+}
+
 impl Driver<'_> {
-    pub(super) fn approve(&mut self, asked: Asked, args: &Args) {
+    pub(super) fn approve(&mut self, mut asked: Asked, args: &Args) {
+        let now = since_1970();
+        let since = *asked.since.get_or_insert(now);
         self.begin(&asked);
-        let question = Question::new(asked, args);
+        let mut question = Question::new(asked, args);
         self.say_approval(&question, None);
+        let timeout = args.int("timeout_ms").and_then(|ms| u64::try_from(ms).ok());
+        let left = timeout.map(|ms| since.saturating_add(ms).saturating_sub(now));
         if self.settings.deny.contains(&question.stage) {
             self.answer(question, false);
         } else if self.settings.approve.contains(&question.stage) {
             self.answer(question, true);
+        } else if left == Some(0) {
+            self.answer_by_default(question);
         } else {
+            question.timer = left.map(|ms| self.os.sleep(Duration::from_millis(ms)));
             self.questions.push_back(question);
             if self.questions.len() == 1 {
                 self.put_question();
@@ -75,39 +95,48 @@ impl Driver<'_> {
     }
 
     fn answer(&mut self, question: Question, approved: bool) {
+        let refusal = format!("stage `{}` was denied", question.stage);
+        self.answer_or(question, approved, refusal);
+    }
+
+    fn answer_by_default(&mut self, question: Question) {
+        let approved = question.default;
+        let refusal = format!("nobody approved stage `{}` in time", question.stage);
+        self.answer_or(question, approved, refusal);
+    }
+
+    fn answer_or(&mut self, question: Question, approved: bool, refusal: String) {
+        if let Some(timer) = question.timer {
+            self.os.cancel_timer(timer);
+        }
         self.say_approval(&question, Some(approved));
         let reply = match approved {
             true => Value::Null,
-            false => {
-                let message = format!("stage `{}` was denied", question.stage);
-                reply::refusal(FailureKind::Denied, message)
-            }
+            false => reply::refusal(FailureKind::Denied, refusal),
         };
         self.reply(question.asked, reply);
     }
 
+    /// Whether a timer was set here: then the time to answer is over.
+    pub(super) fn question_time(&mut self, timer: TimerId) -> bool {
+        let due = |question: &Question| question.timer == Some(timer);
+        let Some(at) = self.questions.iter().position(due) else {
+            return false;
+        };
+        if let Some(question) = self.questions.remove(at) {
+            self.answer_by_default(question);
+        }
+        if at == 0 {
+            self.os.forget_line();
+            self.put_question();
+        }
+        true
+    }
+
     /// The run waits for another day.
     fn nobody_answers(&mut self) {
-        for question in std::mem::take(&mut self.questions) {
-            self.stopping.get_or_insert(Stop::Pause);
-            self.wait_for(question);
-        }
-    }
-
-    pub(super) fn wait_for(&mut self, question: Question) {
-        let message = format!("waiting for the approval of stage `{}`", question.stage);
-        self.ready.push_back(Ready {
-            asked: question.asked,
-            value: reply::refusal(FailureKind::Interrupted, message),
-            real: false,
-        });
-    }
-
-    /// The run is being stopped: no answer matters any more.
-    pub(super) fn drop_questions(&mut self) {
-        self.os.forget_line();
-        for question in std::mem::take(&mut self.questions) {
-            self.reply_interrupted(question.asked);
+        if let Some(question) = self.questions.drain(..).next() {
+            self.stopping.get_or_insert(Stop::Pause(question.stage));
         }
     }
 

@@ -187,7 +187,11 @@ impl Driver<'_> {
         }
         for held in past.held.into_values() {
             match held {
-                Held::Call(asked, args) => self.perform(asked, &args),
+                Held::Call(mut asked, args) => {
+                    let begun = past.begun.get(&asked.ticket.0);
+                    asked.since = begun.and_then(|begun| begun.since);
+                    self.perform(asked, &args);
+                }
                 Held::Timer(asked, ms) => self.set_timer(asked, ms),
             }
         }
@@ -212,20 +216,17 @@ impl Driver<'_> {
         };
         self.stopping = Some(Stop::Recorded(status));
         for held in past.held.into_values() {
-            match held {
-                Held::Call(asked, args) => {
-                    if asked.kind == Some(HostKind::Approve) {
-                        let question = Question::new(asked, &args);
-                        self.say_approval(&question, None);
-                        match status {
-                            RunStatus::Paused => self.wait_for(question),
-                            _ => self.reply_interrupted(question.asked),
-                        }
-                    } else {
-                        self.reply_interrupted(asked);
-                    }
+            let Held::Call(asked, args) = held else {
+                continue;
+            };
+            if asked.kind == Some(HostKind::Approve) {
+                let question = Question::new(asked, &args);
+                self.say_approval(&question, None);
+                if status == RunStatus::Paused && !matches!(self.stopping, Some(Stop::Pause(_))) {
+                    self.stopping = Some(Stop::Pause(question.stage));
                 }
-                Held::Timer(asked, _) => self.reply_interrupted(asked),
+            } else if !past.begun.contains_key(&asked.ticket.0) {
+                self.unbegun(&asked);
             }
         }
     }

@@ -23,6 +23,7 @@ pub(super) struct Machines {
     known: FxHashMap<(usize, u64), Ticket>,
     records: FxHashMap<(usize, u32), RecordId>,
     next_record: u32,
+    halted: bool,
 }
 
 struct One {
@@ -51,6 +52,7 @@ impl Machines {
             known: FxHashMap::default(),
             records: FxHashMap::default(),
             next_record: 0,
+            halted: false,
         };
         machines.add(plan, variables, 0, None);
         machines
@@ -77,6 +79,11 @@ impl Machines {
     /// What a machine asks for or says, and which it is; all wait for replies if it is idle. None
     /// if one has had its slice and there is more to do.
     pub fn poll(&mut self) -> Option<(usize, Poll)> {
+        // What is open inside of a step ends before the step: it was called later.
+        if self.halted {
+            let last = self.all.iter().rposition(|one| !one.over);
+            self.at = last.unwrap_or_default();
+        }
         for _ in 0..self.all.len() {
             let which = self.at;
             let one = &mut self.all[which];
@@ -93,9 +100,10 @@ impl Machines {
     }
 
     /// Ends all of them where they are.
-    pub fn halt(&mut self) {
+    pub fn halt(&mut self, why: &str) {
+        self.halted = true;
         for one in self.all.iter_mut().filter(|one| !one.over) {
-            one.machine.halt();
+            one.machine.halt(why);
         }
     }
 

@@ -31,6 +31,8 @@ pub(super) struct Asked {
     pub words: Option<Vec<String>>,
     pub ran: Option<usize>,
     pub form: Form,
+    /// When a question was first put, since 1970.
+    pub since: Option<u64>,
 }
 
 impl Asked {
@@ -44,6 +46,7 @@ impl Asked {
             words: None,
             ran: None,
             form: Form::Text,
+            since: None,
         }
     }
 
@@ -81,16 +84,10 @@ pub(super) struct Running {
 pub(super) struct Ready {
     pub asked: Asked,
     pub value: Value,
-    /// Whether it came of the call; else the run is being stopped, and the call was not done.
-    pub real: bool,
 }
 
 /// Bytes of output that are kept of a hook, for saying why it failed.
 const HOOK_OUTPUT: usize = 64 * 1024;
-
-pub(super) fn interrupted() -> Value {
-    reply::refusal(FailureKind::Interrupted, "the run was stopped")
-}
 
 /// A reply the machine does not want any more crossed its cancellation; nothing is lost.
 pub(super) fn answer(machine: &mut Machines, ticket: Ticket, value: Value) {
@@ -120,6 +117,7 @@ impl Driver<'_> {
             words: None,
             ran: None,
             form: Form::Text,
+            since: None,
         };
         let args = Args(call.args);
         let asked = Asked {
@@ -145,9 +143,9 @@ impl Driver<'_> {
     }
 
     pub(super) fn perform(&mut self, asked: Asked, args: &Args) {
-        // Nothing starts any more; the machine comes to its end by itself.
+        // Nothing starts any more, and the recipe has no say in that: nobody answers.
         if self.stopping.is_some() {
-            return self.reply_interrupted(asked);
+            return self.unbegun(&asked);
         }
         match asked.kind {
             Some(HostKind::Exec) => {
@@ -184,20 +182,13 @@ impl Driver<'_> {
     }
 
     pub(super) fn reply(&mut self, asked: Asked, value: Value) {
-        self.ready.push_back(Ready {
-            asked,
-            value,
-            real: true,
-        });
+        self.ready.push_back(Ready { asked, value });
     }
 
-    pub(super) fn reply_interrupted(&mut self, asked: Asked) {
-        self.unstarted += 1;
-        self.ready.push_back(Ready {
-            asked,
-            value: interrupted(),
-            real: false,
-        });
+    /// The run was stopped before this call was done.
+    pub(super) fn unbegun(&mut self, asked: &Asked) {
+        let record = asked.record.filter(|_| asked.is_work());
+        self.unbegun.extend(record);
     }
 
     fn enqueue(&mut self, asked: Asked, request: Request) {
@@ -228,7 +219,7 @@ impl Driver<'_> {
         };
         let step = asked.record.and_then(|record| self.steps.get(&record));
         let path = step.map_or("", |step| step.path.as_str());
-        journal.begin(asked.ticket.0, print, path, ms);
+        journal.begin(asked.ticket.0, print, path, ms, asked.since);
         self.say_trouble();
     }
 
@@ -310,7 +301,10 @@ impl Driver<'_> {
             return self.recall_next(machine);
         }
         if let Some(ready) = self.ready.pop_front() {
-            return self.told(machine, ready.asked, ready.value, ready.real);
+            return self.told(machine, ready.asked, ready.value, true);
+        }
+        if let Some(why) = self.stopping.as_ref().filter(|_| self.children.is_empty()) {
+            return machine.halt(&why.words());
         }
         match self.os.wait() {
             Happened::Done(child, outcome) => {
@@ -326,12 +320,12 @@ impl Driver<'_> {
             Happened::Signal(signal) => self.stop(Stop::Signal(signal)),
             Happened::Line(line) => self.heard(line),
             // The machine waits for something that the loop does not know of: it was cancelled.
-            Happened::Idle => self.give_up(),
+            Happened::Idle => machine.halt("nothing is left to wait for"),
         }
     }
 
     fn time_passed(&mut self, machine: &mut Machines, timer: TimerId) {
-        if self.agent_time(timer) {
+        if self.agent_time(timer) || self.question_time(timer) {
             return;
         }
         if let Some(asked) = self.timers.remove(&timer) {
@@ -354,6 +348,9 @@ impl Driver<'_> {
         // What was ended from outside was not done, and is to be done again some day.
         let real = !outcome.cancelled;
         let asked = running.asked;
+        if !real && self.stopping.is_some() {
+            return self.cut_off(&asked, outcome);
+        }
         match running.work {
             Work::Plain => {
                 let value = reply::reply(outcome, asked.form, &self.secrets);
@@ -366,6 +363,17 @@ impl Driver<'_> {
                 self.start_agents();
             }
             Work::Stage(value) => self.told(machine, asked, staged(value, &outcome), true),
+        }
+    }
+
+    /// A process was ended with the run. What it wrote is all that is known of its step.
+    fn cut_off(&mut self, asked: &Asked, outcome: process::Outcome) {
+        let value = reply::reply(outcome, asked.form, &self.secrets);
+        self.learn(asked, &value);
+        self.note_end(asked, &value);
+        let record = asked.record.filter(|_| asked.is_work());
+        if let (Some(record), Value::Failure(failure)) = (record, &value) {
+            self.said.insert(record, failure.data.clone());
         }
     }
 
@@ -547,24 +555,14 @@ impl Driver<'_> {
             Some(_) => children.into_iter().for_each(|child| self.os.kill(child)),
         }
         self.stopping.get_or_insert(why);
-        self.drop_questions();
+        self.os.forget_line();
+        self.questions.clear();
         for job in std::mem::take(&mut self.waiting) {
-            self.reply_interrupted(job.asked);
+            self.unbegun(&job.asked);
         }
         self.stop_agents();
-        for (timer, asked) in std::mem::take(&mut self.timers) {
+        for (timer, _) in std::mem::take(&mut self.timers) {
             self.os.cancel_timer(timer);
-            self.reply_interrupted(asked);
-        }
-    }
-
-    fn give_up(&mut self) {
-        for job in std::mem::take(&mut self.waiting) {
-            self.reply_interrupted(job.asked);
-        }
-        self.stop_agents();
-        for (_, running) in std::mem::take(&mut self.children) {
-            self.reply_interrupted(running.asked);
         }
     }
 }

@@ -162,10 +162,11 @@ impl Machine {
         }
     }
 
-    pub(super) fn stop(&mut self, outcome: Value) {
+    /// The run comes to this outcome, and what is open ends for that reason.
+    pub(super) fn stop(&mut self, outcome: Value, why: &Value) {
         let variables = self.variables();
         let at = self.task(0).map_or(0, Task::at);
-        self.end_tasks(vec![0], &failure(FailureKind::Cancelled, at));
+        self.end_tasks(vec![0], why);
         self.finish(outcome, variables, at);
     }
 

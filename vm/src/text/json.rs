@@ -2,7 +2,8 @@
 //!
 //! Says how far the value reaches, and, where it is none, which brackets were open: whoever
 //! looks for JSON in prose must not read the same stretch for each of them. Integers that fit
-//! stay integers, other numbers become floats, and of two fields with one name the last wins.
+//! into 64 bits are integers; longer ones are text, as a float would have other digits. Of two fields
+//! with one name the last wins.
 
 use crate::value::{Map, Value};
 use std::rc::Rc;
@@ -250,8 +251,12 @@ fn read_number(text: &str, at: &mut usize) -> Option<Value> {
         digits(at)?;
     }
     let number = &text[start..*at];
-    if integer && let Ok(int) = number.parse() {
-        return Some(Value::Int(int));
+    if integer {
+        return Some(
+            number
+                .parse()
+                .map_or_else(|_| Value::text(number), Value::Int),
+        );
     }
     let float: f64 = number.parse().ok()?;
     float.is_finite().then_some(Value::Float(float))
