@@ -18,7 +18,7 @@ const STYLES: Styles = Styles::styled()
 #[command(name = "rrc", version, propagate_version = true, styles = STYLES, max_term_width = 100)]
 #[command(
     after_help = "Exit codes: 0 success; 1 findings, or the run failed; 2 wrong usage or a \
-    file that does not compile; 3 no such recipe; 4 the run is paused; 130 interrupted; 143 \
+    file that does not compile; 3 no such recipe; 4 the run is paused; 130 interrupted; 129 hung up; 143 \
     terminated."
 )]
 pub struct Cli {
@@ -230,13 +230,13 @@ pub struct RunArgs {
     /// Only check; the same as `rrc check`, with the exit codes of `run`
     #[arg(long)]
     pub validate_only: bool,
-    /// Go on with a run that did not complete: the latest of FILE, or the one whose name starts so
+    /// Go on with a run that did not complete: the latest of FILE, or the one whose id starts with RUN
     #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "", conflicts_with = "replay")]
     pub resume: Option<String>,
-    /// Show a recorded run again without running anything; with FILE, hold it against that recipe
+    /// Show a recorded run again without running anything; with FILE, compare it with that recipe
     #[arg(long, value_name = "RUN")]
     pub replay: Option<String>,
-    /// Ask agents by this program, or as the agent of this name in rrc.toml is asked
+    /// The program that answers agent steps, or the name of an agent in rrc.toml whose command does
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
     /// Never show the value of this variable; may be given several times

@@ -42,7 +42,7 @@ fn what_is_no_recipe_is_passed_over_when_found_and_refused_when_named() {
         .go()
         .exits(0)
         .no_out()
-        .err_has("nothing found");
+        .err_has("no problems found");
     for name in ["compose.yaml", "list.yaml", "empty.yaml"] {
         for format in ["human", "json", "sarif", "github", "concise"] {
             let args = ["check", "good.yaml", name, "--format", format];
@@ -171,7 +171,7 @@ steps:
         .rrc(&["check", "--unsafe-fixes", "."])
         .go()
         .exits(0)
-        .err_has("nothing found");
+        .err_has("no problems found");
     assert_eq!(folder.read("sub.yaml"), sub);
     assert_eq!(folder.read("call.yaml"), call);
 }
@@ -183,7 +183,7 @@ fn progress_is_not_for_pipes() {
         folder.write(&format!("{number}.yaml"), GOOD);
     }
     let said = folder.rrc(&["check", "."]).go().exits(0);
-    assert_eq!(said.err, "nothing found\n");
+    assert_eq!(said.err, "no problems found\n");
 }
 
 #[test]
@@ -263,7 +263,7 @@ fn facts_about_programs_are_files_of_ours() {
     );
     folder.write("tools/other.json", "{\"name\": \"x\"}");
     let said = folder.rrc(&["check", "tools"]).go().exits(0);
-    assert_eq!(said.err, "nothing found\n");
+    assert_eq!(said.err, "no problems found\n");
 }
 
 #[test]

@@ -22,7 +22,8 @@ use rrc_vm::plan::StepKind;
 
 /// Bytes of output that are kept when the recipe does not say.
 const OUTPUT_LIMIT: u64 = 10 * 1024 * 1024;
-/// Fields that nothing reads yet; what is written there must make sense all the same.
+/// Fields that are read for the list of steps, or by nothing; what is written there must make sense all
+/// the same.
 const UNREAD: &[&str] = &["depends_on", "parallel_group", "recursion"];
 
 impl Lower<'_> {
@@ -175,7 +176,7 @@ impl Lower<'_> {
                 self.report
                     .add(
                         Diagnostic::new(&codes::MISSING_FIELD, span, message).help(format!(
-                            "add `type: {meant}`; without it a step is an agent's"
+                            "add `type: {meant}`; a step without a type asks an agent"
                         )),
                     );
                 return Some(meant);

@@ -130,7 +130,7 @@ impl Lower<'_> {
             self.problem(written, problem);
         }
         if self.report.findings.len() == before {
-            let message = format!("`{field}` must be one hole");
+            let message = format!("`{field}` must be one `{{{{name}}}}` and nothing else");
             self.report.add(
                 Diagnostic::new(&codes::BAD_VALUE, written.inner(), message).help(format!(
                     "write `{field}: \"{{{{name}}}}\"`, with the name of a list"

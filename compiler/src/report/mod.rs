@@ -79,7 +79,7 @@ pub fn write(
 pub fn summary(findings: &[Diagnostic], options: Options) -> String {
     let shown = shown(findings, options);
     if shown.is_empty() {
-        return String::from("nothing found");
+        return String::from("no problems found");
     }
     let count = |severity| shown.iter().filter(|f| f.severity == severity).count();
     let kinds: Vec<String> = [Severity::Error, Severity::Warning, Severity::Note]
@@ -103,11 +103,13 @@ pub fn summary(findings: &[Diagnostic], options: Options) -> String {
             .count()
     };
     let (safe, unsafe_) = (fixable(Applicability::Safe), fixable(Applicability::Unsafe));
-    if safe > 0 {
-        line.push_str(&format!("; {safe} can be fixed with --fix"));
-    }
-    if unsafe_ > 0 {
-        line.push_str(&format!("; {unsafe_} with --unsafe-fixes"));
+    match (safe, unsafe_) {
+        (0, 0) => {}
+        (safe, 0) => line.push_str(&format!("; {safe} can be fixed with --fix")),
+        (0, other) => line.push_str(&format!("; {other} can be fixed with --unsafe-fixes")),
+        (safe, other) => line.push_str(&format!(
+            "; {safe} can be fixed with --fix, {other} more with --unsafe-fixes"
+        )),
     }
     line
 }

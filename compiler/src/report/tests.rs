@@ -85,7 +85,7 @@ error[RRC0201] undefined-variable: nothing defines `usre`
         summary(&findings, Options::default()),
         "1 error, 1 warning in 2 files; 1 can be fixed with --fix"
     );
-    assert_eq!(summary(&[], Options::default()), "nothing found");
+    assert_eq!(summary(&[], Options::default()), "no problems found");
 }
 
 #[test]
