@@ -5,7 +5,7 @@ use crate::config::Config;
 use crate::disk::{Disk, read_at_most};
 use crate::{NO_RECIPE, Streams, USAGE};
 use rrc_compiler::codes;
-use rrc_compiler::diagnostic::{Diagnostic, Report};
+use rrc_compiler::diagnostic::{Diagnostic, Report, nearest};
 use rrc_compiler::dialect::choose::{Choice, Reason};
 use rrc_compiler::ir::Program;
 use rrc_compiler::source::{Source, Sources, Span};
@@ -66,10 +66,14 @@ pub fn compile(
     let missing = !Path::new(path).exists();
     if missing && !path.contains('/') && Path::new(path).extension().is_none() {
         writeln!(streams.err, "rrc: there is no recipe `{path}`")?;
-        writeln!(
-            streams.err,
-            "help: `rrc list` shows those that can be called by name; others are called by path"
-        )?;
+        let known = Disk::new(global, config).known_recipes(path, "");
+        match nearest(path, known.iter().map(String::as_str)) {
+            Some(near) => writeln!(streams.err, "help: did you mean `{near}`?")?,
+            None => writeln!(
+                streams.err,
+                "help: `rrc list` shows those that can be called by name; others are called by path"
+            )?,
+        }
         return Ok(Err(NO_RECIPE));
     }
     let mut sources = Sources::default();

@@ -186,9 +186,13 @@ codes! {
     REFUSED_VALUES "RRC0802" "refused-values" Error "a template cannot run with the values it is given";
 }
 
-/// A code by its number (`RRC0201`) or its name (`undefined-variable`), in any case.
+/// A code (`RRC0201`, or its number alone) or its name (`undefined-variable`), in any case.
 pub fn find(text: &str) -> Option<&'static Code> {
-    ALL.iter()
-        .copied()
-        .find(|code| code.code.eq_ignore_ascii_case(text) || code.name.eq_ignore_ascii_case(text))
+    let number = |text: &str| text.parse::<u16>().ok();
+    let is = |code: &&Code| {
+        code.code.eq_ignore_ascii_case(text)
+            || code.name.eq_ignore_ascii_case(text)
+            || number(text).is_some_and(|wanted| number(&code.code[3..]) == Some(wanted))
+    };
+    ALL.iter().copied().find(is)
 }
