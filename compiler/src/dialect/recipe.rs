@@ -4,7 +4,7 @@ use super::Dialect;
 use super::fields::{RECIPE, STAGE};
 use super::literal::literal;
 use super::text::Lower;
-use super::{order, portable, raw, slips, strange};
+use super::{halves, order, portable, raw, slips, strange};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Fix, Report, nearest};
 use crate::doc::fields::{Fields, name_span, text_of};
@@ -54,7 +54,7 @@ pub fn lower(
         given: Vec::new(),
         pasted: Vec::new(),
         quoted: Vec::new(),
-        halves: Vec::new(),
+        suspects: Vec::new(),
         tags: Vec::new(),
         graph: false,
         secrets: Vec::new(),
@@ -81,7 +81,7 @@ pub fn lower(
     raw::check(&lower.pasted, &steps, lower.report);
     portable::say_quoted(dialect, &lower.quoted, lower.report);
     slips::check(node, lower.report);
-    slips::say(&lower.halves, &lower.tags, &inputs, &steps, lower.report);
+    halves::say(&lower.suspects, &lower.tags, &inputs, &steps, lower.report);
     let pace = lower.pace(&fields);
     let extends = fields.text("extends", lower.report);
     let parent = extends.map(|name| Parent {
@@ -150,7 +150,7 @@ pub fn lower_expression(
         given: Vec::new(),
         pasted: Vec::new(),
         quoted: Vec::new(),
-        halves: Vec::new(),
+        suspects: Vec::new(),
         tags: Vec::new(),
         graph: false,
         secrets: Vec::new(),

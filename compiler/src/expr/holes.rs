@@ -20,6 +20,8 @@ pub struct Holes {
     /// In the order of the text. Two literals stand side by side where an escape was removed.
     pub pieces: Vec<Piece>,
     pub problems: Vec<Problem>,
+    /// Two braces and a path, and nothing that closes them: `{{name`.
+    pub unclosed: Vec<Range<usize>>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -150,7 +152,10 @@ pub fn scan(text: &str) -> Holes {
                 .extend(unknown_filter.map(|range| filter_problem(text, range)));
             holes.pieces.push(Piece::Hole(hole));
         } else {
-            holes.problems.extend(not_a_hole(text, open));
+            match not_a_hole(text, open) {
+                Some(problem) => holes.problems.push(problem),
+                None => holes.unclosed.extend(unclosed(text, open)),
+            }
         }
     }
     holes.literal(start..text.len());
@@ -343,6 +348,16 @@ fn not_a_hole(text: &str, open: usize) -> Option<Problem> {
         ),
         _ => return None,
     })
+}
+
+/// The braces at `open` and the path behind them, if nothing closes them before the line ends.
+fn unclosed(text: &str, open: usize) -> Option<Range<usize>> {
+    let path = path_at(text, open + 2)?;
+    let rest = &text[path.range.end..];
+    let mut near = rest.char_indices().take(FARTHEST_CLOSE);
+    let end = near.find(|(at, c)| matches!(c, '\n' | '}') || rest[*at..].starts_with("{{"));
+    let closed = end.is_some_and(|(_, c)| c == '}');
+    (!closed && !rest.starts_with([':', '|'])).then_some(open..path.range.end)
 }
 
 /// `x | default: "a"` and the like: a path, and a filter that other languages have.

@@ -216,15 +216,22 @@ impl<'a> Source<'a> {
             .or_else(|| named().map(|key| (key, None)))
     }
 
-    /// Words that look like keys of JSON.
+    /// Words that look like keys of JSON: in quotes, before a colon, or one of a list that a
+    /// program is asked for.
     fn keys(&self) -> impl Iterator<Item = &'a str> {
-        self.texts.iter().flat_map(|text| {
-            text.split(['"', '\''])
-                .filter(|word| (3..64).contains(&word.len()))
-                .filter(|word| {
-                    word.bytes()
-                        .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
-                })
+        let part = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+        let is_key = move |word: &&str| (3..64).contains(&word.len()) && word.bytes().all(part);
+        self.texts.iter().flat_map(move |text| {
+            let quoted = text.split(['"', '\'']);
+            let named = text
+                .match_indices([':', ','])
+                .chain([(text.len(), "")])
+                .map(move |(end, _)| {
+                    let before = text[..end].as_bytes();
+                    let length = before.iter().rev().take_while(|b| part(**b)).count();
+                    &text[end - length..end]
+                });
+            quoted.chain(named).filter(is_key)
         })
     }
 }

@@ -55,8 +55,7 @@ pub fn broken(text: &str, holes: &[HoleAt]) -> Option<Broken> {
     };
     match reader.script() {
         Err(Stop::Broken(broken)) => Some(*broken),
-        Err(Stop::Unsure) => None,
-        Ok(()) => reader.open_ended,
+        Err(Stop::Unsure) | Ok(()) => reader.open_ended,
     }
 }
 
@@ -286,7 +285,7 @@ impl Reader<'_> {
             "for" | "select" => self.for_loop(here, word)?,
             "case" => self.case(here)?,
             "{" => self.expect(&here, word, "}")?,
-            "[[" => self.test()?,
+            "[[" => self.test(here)?,
             "!" => {}
             // Of what follows these, bash itself takes more than its manual says.
             "time" | "coproc" => return Err(Stop::Unsure),
@@ -444,7 +443,13 @@ impl Reader<'_> {
                         break;
                     }
                     Some(b'|') => self.pos += 1,
-                    _ if self.word()? => {}
+                    _ if self.word()? => {
+                        self.blanks();
+                        // Words that follow each other are no pattern, but a command.
+                        if !matches!(self.peek(), None | Some(b'|' | b')' | b'\n' | b'(')) {
+                            return self.mismatch(&open, "case", "esac", List::default());
+                        }
+                    }
                     _ => return Err(Stop::Unsure),
                 }
             }
@@ -465,13 +470,18 @@ impl Reader<'_> {
     }
 
     /// After `[[`. Of one that makes no sense, even bash says different things.
-    fn test(&mut self) -> Read {
+    fn test(&mut self, open: Range<usize>) -> Read {
         let (mut operands, mut unary) = (0, false);
+        let mut group = false;
         loop {
             self.lines()?;
             let start = self.pos;
             // A word ends at blanks alone, as brackets and bars may belong to a pattern.
-            while self.peek().is_some_and(|byte| !b" \t\n".contains(&byte)) {
+            while let Some(byte) = self.peek().filter(|byte| !b" \t\n".contains(byte)) {
+                group |= byte == b'(';
+                if byte == b';' && !group {
+                    return self.mismatch(&open, "[[", "]]", List::default());
+                }
                 self.part()?;
                 let ends = self
                     .peek()
@@ -555,14 +565,20 @@ impl Reader<'_> {
     /// Words, assignments and redirections.
     fn simple(&mut self) -> Read {
         let mut words = 0;
+        let (mut first, mut last) = (0..0, 0..0);
         loop {
             self.blanks();
             let at = self.pos;
             match self.peek() {
-                None | Some(b'\n' | b';' | b'|' | b')') => return Ok(()),
-                Some(b'&') if !self.sees("&>") => return Ok(()),
-                Some(b'#') => {
-                    self.comment();
+                None | Some(b'\n' | b';' | b'|' | b')' | b'#') => {
+                    self.bracket(first, last);
+                    if self.peek() == Some(b'#') {
+                        self.comment();
+                    }
+                    return Ok(());
+                }
+                Some(b'&') if !self.sees("&>") => {
+                    self.bracket(first, last);
                     return Ok(());
                 }
                 Some(b'<' | b'>' | b'&') if !self.sees("<(") && !self.sees(">(") => {
@@ -593,9 +609,27 @@ impl Reader<'_> {
                 return Err(Stop::Unsure);
             }
             words += 1;
+            last = at..self.pos;
+            if words == 1 {
+                first = last.clone();
+            }
             if self.peek() == Some(b'(') && self.assigns(at) {
                 self.array()?;
             }
+        }
+    }
+
+    /// `[` is a command, and says when it runs that its last word is not `]`.
+    fn bracket(&mut self, first: Range<usize>, last: Range<usize>) {
+        let word = |range: &Range<usize>| &self.bytes[range.clone()];
+        if word(&first) == b"[" && word(&last) != b"]" && !word(&last).ends_with(&[HOLE]) {
+            self.open_ended.get_or_insert(Broken {
+                range: first,
+                message: "this `[` has no `]`".to_owned(),
+                help: "add ` ]` behind the last word of the test".to_owned(),
+                opened: None,
+                harmless: true,
+            });
         }
     }
 

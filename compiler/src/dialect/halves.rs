@@ -1,0 +1,374 @@
+//! Holes that have lost braces: `{{name}`, `{name}`, `name}}`, and `$name` where `{{name}}` was meant.
+//!
+//! Braces and dollars mean much elsewhere, so a text is only suspected of it when it is read, and
+//! accused when all variables of the recipe are known.
+
+use super::blocks::{self, Tags};
+use crate::codes;
+use crate::diagnostic::{Diagnostic, Fix, Report};
+use crate::doc::Text;
+use crate::ir::{Action, Expr, ExprKind, Input, Node as Work, Step, visit};
+use crate::shell::{self, HoleAt, Quote};
+use crate::source::Span;
+use memchr::{memchr, memrchr2};
+use rustc_hash::FxHashSet;
+use std::ops::Range;
+
+/// How far back a brace is looked for that such a text closes.
+const NEAR: usize = 400;
+
+/// What a hole has lost.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lost {
+    /// `{name}}`
+    OneOpening,
+    /// `{{name`
+    Closing,
+    /// `name}}`
+    Opening,
+    /// `{name}`
+    OneEach,
+    /// `$name`, which the shell looks for elsewhere
+    All,
+}
+
+/// A place where a hole may have lost something.
+struct Half {
+    /// What stands between the braces: a name, or a path of fields.
+    path: String,
+    lost: Lost,
+    range: Range<usize>,
+    span: Span,
+}
+
+/// A text with such places.
+pub struct Suspect {
+    halves: Vec<Half>,
+    /// It is in prose whose braces would all have another, but for this one.
+    sure: bool,
+    /// The text, if it is one that a shell reads.
+    script: Option<String>,
+    /// It has braces for others to fill in, with words between them.
+    form: bool,
+}
+
+/// Finds the places in a text. `unclosed` is where braces open that nothing closes.
+pub fn suspect(
+    written: Text<'_>,
+    unclosed: &[Range<usize>],
+    prose: bool,
+    found: &mut Vec<Suspect>,
+) {
+    let text = written.text();
+    let mut suspect = Suspect {
+        halves: Vec::new(),
+        sure: false,
+        script: None,
+        form: false,
+    };
+    let mut add = |suspect: &mut Suspect, lost, path: &str, range: Range<usize>| {
+        suspect.halves.push(Half {
+            path: path.to_string(),
+            lost,
+            span: written.span(range.clone()),
+            range,
+        });
+    };
+    closed(text, &mut suspect, &mut add);
+    if let ([half], true) = (suspect.halves.as_slice(), prose) {
+        let count = |brace: u8| text.bytes().filter(|byte| *byte == brace).count();
+        // Of a letter or two nobody knows what they stand for.
+        suspect.sure = half.lost == Lost::OneOpening
+            && half.path.len() > 2
+            && count(b'}') == count(b'{') + 1;
+    }
+    for range in unclosed {
+        let path = &text[range.start + 2..range.end];
+        add(&mut suspect, Lost::Closing, path, range.clone());
+    }
+    if !prose {
+        dollars(text, &mut suspect, &mut add);
+    }
+    if !suspect.halves.is_empty() {
+        suspect.script = (!prose).then(|| text.to_string());
+        found.push(suspect);
+    }
+}
+
+/// The places that end with a brace.
+fn closed(
+    text: &str,
+    suspect: &mut Suspect,
+    add: &mut impl FnMut(&mut Suspect, Lost, &str, Range<usize>),
+) {
+    // Braces that are open, as far as the text has been read.
+    let (mut open, mut seen, mut at) = (0_isize, 0, 0);
+    while let Some(close) = memchr(b'}', &text.as_bytes()[at..]).map(|found| at + found) {
+        let end = close + if text[close..].starts_with("}}") { 2 } else { 1 };
+        at = end;
+        open += depth(&text[seen..close]);
+        seen = close;
+        let before = &text[..close];
+        let start = before.rfind(|c| !is_path_part(c)).map_or(0, |last| {
+            last + before[last..].chars().next().map_or(1, char::len_utf8)
+        });
+        let path = &text[start..close];
+        if text[end..].starts_with('}') {
+            continue;
+        }
+        if !is_path(path) {
+            suspect.form |= is_blank_of_form(before);
+            continue;
+        }
+        let outside = &text[..start.saturating_sub(1)];
+        if text[..start].ends_with('{') {
+            let one = !outside.ends_with(['{', '$', '\\', '%', '@', '^', '#', '`']);
+            match end - close {
+                2 if one && is_balanced(outside) => {
+                    add(suspect, Lost::OneOpening, path, start - 1..end);
+                }
+                1 if one && !text[end..].starts_with('`') => {
+                    add(suspect, Lost::OneEach, path, start - 1..end);
+                }
+                _ => {}
+            }
+        } else if end - close == 2 && open <= 0 && !outside.ends_with('$') {
+            add(suspect, Lost::Opening, path, start..end);
+        }
+    }
+}
+
+/// How many more braces are opened than closed.
+fn depth(text: &str) -> isize {
+    let side = |byte: u8| match byte {
+        b'{' => 1,
+        b'}' => -1,
+        _ => 0,
+    };
+    text.bytes().map(side).sum()
+}
+
+/// Whether no brace is open at the end of the line, nor far before: the last of two braces that
+/// close may close it.
+fn is_balanced(before: &str) -> bool {
+    let near = &before.as_bytes()[before.len().saturating_sub(NEAR)..];
+    let line = near.rsplit(|byte| *byte == b'\n').next().unwrap_or(near);
+    let count = |brace: u8| line.iter().filter(|byte| **byte == brace).count();
+    count(b'{') == count(b'}')
+}
+
+/// Whether the text ends with a brace and words: `{your answer`.
+fn is_blank_of_form(before: &str) -> bool {
+    let bytes = before.as_bytes();
+    let Some(open) = memrchr2(b'{', b'\n', bytes).filter(|open| bytes[*open] == b'{') else {
+        return false;
+    };
+    let words = &before[open + 1..];
+    words.starts_with(char::is_alphabetic) && !words.contains(['"', ':', '}', '('])
+}
+
+fn is_path_part(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')
+}
+
+fn is_path(text: &str) -> bool {
+    text.split('.').all(|part| !part.is_empty())
+}
+
+/// Finds `$name` and `${name}`, as variables of a recipe are spelt.
+fn dollars(
+    text: &str,
+    suspect: &mut Suspect,
+    add: &mut impl FnMut(&mut Suspect, Lost, &str, Range<usize>),
+) {
+    let mut at = 0;
+    while let Some(dollar) = memchr(b'$', &text.as_bytes()[at..]).map(|found| at + found) {
+        at = dollar + 1;
+        let braced = text[at..].starts_with('{');
+        let start = at + usize::from(braced);
+        let rest = &text[start..];
+        let length = rest
+            .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+            .unwrap_or(rest.len());
+        let end = start + length + usize::from(braced);
+        let whole = !braced || rest[length..].starts_with('}');
+        // What the shell is given by others is in capitals.
+        let own = rest.starts_with(|c: char| c.is_ascii_lowercase());
+        if whole && own && !text[..dollar].ends_with(['\\', '$']) {
+            add(suspect, Lost::All, &rest[..length], dollar..end);
+        }
+        at = start + length;
+    }
+}
+
+/// Says of texts that are no holes what names a variable.
+pub fn say(
+    suspects: &[Suspect],
+    tags: &[Tags],
+    inputs: &[Input],
+    steps: &[Step],
+    report: &mut Report,
+) {
+    if suspects.is_empty() && tags.is_empty() {
+        return;
+    }
+    let names = names(inputs, steps);
+    let given = given(steps);
+    blocks::say_tags(tags, &names, report);
+    for suspect in suspects {
+        let root = |half: &Half| names.contains(half.path.split('.').next().unwrap_or_default());
+        let mut halves: Vec<&Half> = suspect.halves.iter().filter(|half| root(half)).collect();
+        match &suspect.script {
+            Some(script) => {
+                halves.retain(|half| half.lost != Lost::All || !given.contains(&*half.path));
+                in_script(script, &mut halves);
+            }
+            None => {
+                let form = suspect.form
+                    || suspect
+                        .halves
+                        .iter()
+                        .any(|half| half.lost == Lost::OneEach && !root(half));
+                halves.retain(|half| half.lost != Lost::OneEach || !form);
+            }
+        }
+        if suspect.sure && halves.is_empty() {
+            halves.extend(&suspect.halves);
+        }
+        for half in halves {
+            report.add(half.finding());
+        }
+    }
+}
+
+/// Leaves those that stand where the shell reads a word for itself.
+fn in_script(script: &str, halves: &mut Vec<&Half>) {
+    // Others may set what the script does not.
+    let alone = !["source ", ". ", "eval "]
+        .iter()
+        .any(|word| script.contains(word));
+    halves.retain(|half| half.lost != Lost::All || (alone && is_only_read(script, &half.path)));
+    if halves.iter().all(|half| half.lost == Lost::OneOpening) {
+        return;
+    }
+    let mut sorted: Vec<&Half> = halves.clone();
+    sorted.sort_by_key(|half| half.range.start);
+    let holes: Vec<HoleAt> = sorted
+        .iter()
+        .map(|half| HoleAt {
+            range: half.range.clone(),
+            name: "RECIPE_VAR_x".to_string(),
+            filter: shell::Filter::None,
+        })
+        .collect();
+    let positions = shell::compile(script, &holes).positions;
+    let mut kept = sorted
+        .iter()
+        .zip(&positions)
+        .filter(|(half, position)| {
+            let program = position.command.as_deref().unwrap_or_default();
+            let plain = position.program.is_none() && !position.is_lost();
+            let quotes: &[Quote] = match half.lost {
+                Lost::OneOpening => return true,
+                Lost::Closing | Lost::Opening => {
+                    &[Quote::Bare, Quote::Double, Quote::Single, Quote::Heredoc]
+                }
+                Lost::OneEach => &[Quote::Bare, Quote::Double],
+                Lost::All => &[Quote::Bare, Quote::Double, Quote::Heredoc],
+            };
+            // These are told what stands for each of their words.
+            plain && quotes.contains(&position.quote) && !["xargs", "parallel"].contains(&program)
+        })
+        .map(|(half, _)| *half)
+        .collect();
+    std::mem::swap(halves, &mut kept);
+}
+
+/// Whether a script names a variable nowhere but to read it.
+fn is_only_read(script: &str, name: &str) -> bool {
+    let part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    script.match_indices(name).all(|(at, _)| {
+        let (before, after) = (&script[..at], &script[at + name.len()..]);
+        let whole = !before.ends_with(part) && !after.starts_with(part);
+        let read = before.ends_with('$') || before.ends_with("{{");
+        let braced = before.ends_with("${") && after.starts_with('}');
+        !whole || read || braced
+    })
+}
+
+impl Half {
+    fn finding(&self) -> Diagnostic {
+        let path = &self.path;
+        let meant = format!("{{{{{path}}}}}");
+        let (written, help) = match self.lost {
+            Lost::OneOpening => (format!("{{{path}}}}}"), "one opening brace is missing"),
+            Lost::Closing => (format!("{{{{{path}"), "the closing braces are missing"),
+            Lost::Opening => (format!("{path}}}}}"), "the opening braces are missing"),
+            Lost::OneEach => (format!("{{{path}}}"), "a hole has two braces on each side"),
+            Lost::All => {
+                let message = format!("`{path}` is a variable of the recipe, not of this script");
+                return Diagnostic::new(&codes::NOT_EXPORTED, self.span, message)
+                    .help(format!("write `{meant}`"))
+                    .fix(Fix::unsafe_(format!("write `{meant}`"), self.span, meant));
+            }
+        };
+        let message = format!("`{written}` is not a hole and stays as it is written");
+        Diagnostic::new(&codes::NOT_A_HOLE, self.span, message)
+            .help(format!("{help}: write `{meant}`"))
+            .fix(Fix::unsafe_(format!("write `{meant}`"), self.span, meant))
+    }
+}
+
+/// The names under which steps give values to their scripts.
+fn given(steps: &[Step]) -> FxHashSet<&str> {
+    let mut given = FxHashSet::default();
+    for step in steps {
+        visit::steps(step, &mut |step| {
+            if let Work::Act(action) = &step.node
+                && let Action::Exec(exec) = &**action
+            {
+                given.extend(exec.env.iter().map(|(name, _)| name.as_str()));
+            }
+        });
+    }
+    given
+}
+
+/// The names of all variables that a recipe has, or reads as if it had them.
+fn names<'a>(inputs: &'a [Input], steps: &'a [Step]) -> FxHashSet<&'a str> {
+    let mut names: FxHashSet<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
+    let mut read: Vec<&Expr> = Vec::new();
+    for step in steps {
+        visit::steps(step, &mut |step| {
+            names.extend(step.bind.iter().map(|bind| bind.name.as_str()));
+            read.extend(step.guard.iter().map(|guard| &guard.expr));
+            match &step.node {
+                Work::Each(each) => {
+                    read.push(&each.over);
+                    let binds = each.collect.iter().chain(&each.last).chain([&each.item]);
+                    names.extend(binds.map(|bind| bind.name.as_str()));
+                }
+                Work::While(body) => {
+                    read.push(&body.condition.expr);
+                    let binds = body.collect.iter().chain(&body.last);
+                    let binds = binds.chain(body.update.iter().map(|(bind, _)| bind));
+                    names.extend(binds.map(|bind| bind.name.as_str()));
+                }
+                Work::Act(action) => visit::walk_action(action, &mut |expr| {
+                    if let ExprKind::Var { name, .. } = &expr.kind {
+                        names.insert(name);
+                    }
+                }),
+                Work::Seq(_) | Work::Par { .. } | Work::Graph(_) => {}
+            }
+        });
+    }
+    for expr in read {
+        visit::walk(expr, &mut |expr| {
+            if let ExprKind::Var { name, .. } = &expr.kind {
+                names.insert(name);
+            }
+        });
+    }
+    names
+}
