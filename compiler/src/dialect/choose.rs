@@ -276,9 +276,7 @@ fn collect(root: Node<'_>, signs: &mut Signs) {
 fn steps<'a>(map: Node<'a>) -> impl Iterator<Item = Node<'a>> {
     let own = list(map, "steps");
     let stages = list(map, "stages");
-    let staged = stages
-        .iter()
-        .flat_map(|stage| list(*stage, "steps"));
+    let staged = stages.iter().flat_map(|stage| list(*stage, "steps"));
     own.iter().chain(staged).copied()
 }
 
@@ -289,7 +287,9 @@ fn list<'a>(map: Node<'a>, name: &str) -> &'a [Node<'a>] {
         let mut entries = map.map().unwrap_or_default().iter();
         entries.find(|entry| entry.name().is_some_and(|written| is_slip(written, name)))
     };
-    let value = map.get(name).or_else(|| misspelt().map(|entry| entry.value));
+    let value = map
+        .get(name)
+        .or_else(|| misspelt().map(|entry| entry.value));
     value.and_then(|value| value.list()).unwrap_or_default()
 }
 

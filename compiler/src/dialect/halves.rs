@@ -4,10 +4,12 @@
 //! accused when all variables of the recipe are known.
 
 use super::blocks::{self, Tags};
+use super::text::Lower;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Fix, Report};
 use crate::doc::Text;
-use crate::ir::{Action, Expr, ExprKind, Input, Node as Work, Step, visit};
+use crate::expr::{self, Comparison, is_path};
+use crate::ir::{Action, Expr, ExprKind, HOOK_NAMES, Input, LOOP_NAMES, Node as Work, Step, visit};
 use crate::shell::{self, HoleAt, Quote};
 use crate::source::Span;
 use memchr::{memchr, memrchr2};
@@ -30,6 +32,8 @@ enum Lost {
     OneEach,
     /// `$name`, which the shell looks for elsewhere
     All,
+    /// `name`, where a word is text
+    Bare,
 }
 
 /// A place where a hole may have lost something.
@@ -42,6 +46,7 @@ struct Half {
 }
 
 /// A text with such places.
+#[derive(Default)]
 pub struct Suspect {
     halves: Vec<Half>,
     /// It is in prose whose braces would all have another, but for this one.
@@ -60,12 +65,7 @@ pub fn suspect(
     found: &mut Vec<Suspect>,
 ) {
     let text = written.text();
-    let mut suspect = Suspect {
-        halves: Vec::new(),
-        sure: false,
-        script: None,
-        form: false,
-    };
+    let mut suspect = Suspect::default();
     let mut add = |suspect: &mut Suspect, lost, path: &str, range: Range<usize>| {
         suspect.halves.push(Half {
             path: path.to_string(),
@@ -75,23 +75,53 @@ pub fn suspect(
         });
     };
     closed(text, &mut suspect, &mut add);
-    if let ([half], true) = (suspect.halves.as_slice(), prose) {
+    let mut lacking = suspect
+        .halves
+        .iter()
+        .filter(|half| half.lost == Lost::OneOpening);
+    if let (Some(half), None, true) = (lacking.next(), lacking.next(), prose) {
         let count = |brace: u8| text.bytes().filter(|byte| *byte == brace).count();
         // Of a letter or two nobody knows what they stand for.
-        suspect.sure = half.lost == Lost::OneOpening
-            && half.path.len() > 2
-            && count(b'}') == count(b'{') + 1;
+        suspect.sure = half.path.len() > 2 && count(b'}') == count(b'{') + 1;
     }
     for range in unclosed {
         let path = &text[range.start + 2..range.end];
         add(&mut suspect, Lost::Closing, path, range.clone());
     }
-    if !prose {
+    // Code in prose has its own variables.
+    if !prose || memchr(b'`', text.as_bytes()).is_none() {
         dollars(text, &mut suspect, &mut add);
     }
     if !suspect.halves.is_empty() {
         suspect.script = (!prose).then(|| text.to_string());
         found.push(suspect);
+    }
+}
+
+impl Lower<'_> {
+    /// Words that are only text are hardly ever compared by size.
+    pub(super) fn compared(&mut self, written: Text<'_>, op: Comparison, sides: [&expr::Expr; 2]) {
+        if matches!(
+            op,
+            Comparison::Eq | Comparison::Ne | Comparison::In | Comparison::NotIn
+        ) {
+            return;
+        }
+        for side in sides {
+            let expr::ExprKind::Word(word) = &side.kind else {
+                continue;
+            };
+            let half = Half {
+                path: word.clone(),
+                lost: Lost::Bare,
+                range: side.range.clone(),
+                span: written.span(side.range.clone()),
+            };
+            self.suspects.push(Suspect {
+                halves: vec![half],
+                ..Suspect::default()
+            });
+        }
     }
 }
 
@@ -104,7 +134,12 @@ fn closed(
     // Braces that are open, as far as the text has been read.
     let (mut open, mut seen, mut at) = (0_isize, 0, 0);
     while let Some(close) = memchr(b'}', &text.as_bytes()[at..]).map(|found| at + found) {
-        let end = close + if text[close..].starts_with("}}") { 2 } else { 1 };
+        let end = close
+            + if text[close..].starts_with("}}") {
+                2
+            } else {
+                1
+            };
         at = end;
         open += depth(&text[seen..close]);
         seen = close;
@@ -132,7 +167,9 @@ fn closed(
                 }
                 _ => {}
             }
-        } else if end - close == 2 && open <= 0 && !outside.ends_with('$') {
+        } else if end - close == 1 {
+            suspect.form |= is_blank_of_form(before);
+        } else if open <= 0 && !outside.ends_with('$') {
             add(suspect, Lost::Opening, path, start..end);
         }
     }
@@ -168,11 +205,7 @@ fn is_blank_of_form(before: &str) -> bool {
 }
 
 fn is_path_part(c: char) -> bool {
-    c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')
-}
-
-fn is_path(text: &str) -> bool {
-    text.split('.').all(|part| !part.is_empty())
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '[' | ']')
 }
 
 /// Finds `$name` and `${name}`, as variables of a recipe are spelt.
@@ -205,18 +238,23 @@ fn dollars(
 pub fn say(
     suspects: &[Suspect],
     tags: &[Tags],
-    inputs: &[Input],
+    known: &dyn Fn(&str) -> bool,
     steps: &[Step],
+    reserved: &[&str],
     report: &mut Report,
 ) {
     if suspects.is_empty() && tags.is_empty() {
         return;
     }
-    let names = names(inputs, steps);
     let given = given(steps);
-    blocks::say_tags(tags, &names, report);
+    blocks::say_tags(tags, known, report);
     for suspect in suspects {
-        let root = |half: &Half| names.contains(half.path.split('.').next().unwrap_or_default());
+        let root = |half: &Half| {
+            let name = half.path.split(['.', '[']).next().unwrap_or_default();
+            // What a recipe is told of itself has fields; without one, it is a word of the text.
+            let told = reserved.contains(&name) && half.path.len() > name.len();
+            known(name) || told
+        };
         let mut halves: Vec<&Half> = suspect.halves.iter().filter(|half| root(half)).collect();
         match &suspect.script {
             Some(script) => {
@@ -233,10 +271,11 @@ pub fn say(
             }
         }
         if suspect.sure && halves.is_empty() {
-            halves.extend(&suspect.halves);
+            let lacks = |half: &&Half| half.lost == Lost::OneOpening;
+            halves.extend(suspect.halves.iter().filter(lacks));
         }
         for half in halves {
-            report.add(half.finding());
+            report.add(half.finding(suspect.script.is_some()));
         }
     }
 }
@@ -244,10 +283,15 @@ pub fn say(
 /// Leaves those that stand where the shell reads a word for itself.
 fn in_script(script: &str, halves: &mut Vec<&Half>) {
     // Others may set what the script does not.
-    let alone = !["source ", ". ", "eval "]
-        .iter()
-        .any(|word| script.contains(word));
-    halves.retain(|half| half.lost != Lost::All || (alone && is_only_read(script, &half.path)));
+    let uses = |words: &[&str]| words.iter().any(|word| script.contains(word));
+    let alone = !uses(&["source ", ". ", "eval "]);
+    // These are told what stands for each of their words.
+    let told = uses(&["xargs ", "parallel "]);
+    halves.retain(|half| match half.lost {
+        Lost::All => alone && is_only_read(script, &half.path),
+        Lost::OneEach => !told,
+        _ => true,
+    });
     if halves.iter().all(|half| half.lost == Lost::OneOpening) {
         return;
     }
@@ -266,7 +310,6 @@ fn in_script(script: &str, halves: &mut Vec<&Half>) {
         .iter()
         .zip(&positions)
         .filter(|(half, position)| {
-            let program = position.command.as_deref().unwrap_or_default();
             let plain = position.program.is_none() && !position.is_lost();
             let quotes: &[Quote] = match half.lost {
                 Lost::OneOpening => return true,
@@ -274,10 +317,9 @@ fn in_script(script: &str, halves: &mut Vec<&Half>) {
                     &[Quote::Bare, Quote::Double, Quote::Single, Quote::Heredoc]
                 }
                 Lost::OneEach => &[Quote::Bare, Quote::Double],
-                Lost::All => &[Quote::Bare, Quote::Double, Quote::Heredoc],
+                Lost::All | Lost::Bare => &[Quote::Bare, Quote::Double, Quote::Heredoc],
             };
-            // These are told what stands for each of their words.
-            plain && quotes.contains(&position.quote) && !["xargs", "parallel"].contains(&program)
+            plain && quotes.contains(&position.quote)
         })
         .map(|(half, _)| *half)
         .collect();
@@ -289,7 +331,10 @@ fn is_only_read(script: &str, name: &str) -> bool {
     let part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     script.match_indices(name).all(|(at, _)| {
         let (before, after) = (&script[..at], &script[at + name.len()..]);
-        let whole = !before.ends_with(part) && !after.starts_with(part);
+        // `--name` and `dir/name` are other words.
+        let whole = !before.ends_with(part)
+            && !before.ends_with(['-', '/', '.'])
+            && !after.starts_with(part);
         let read = before.ends_with('$') || before.ends_with("{{");
         let braced = before.ends_with("${") && after.starts_with('}');
         !whole || read || braced
@@ -297,7 +342,7 @@ fn is_only_read(script: &str, name: &str) -> bool {
 }
 
 impl Half {
-    fn finding(&self) -> Diagnostic {
+    fn finding(&self, in_script: bool) -> Diagnostic {
         let path = &self.path;
         let meant = format!("{{{{{path}}}}}");
         let (written, help) = match self.lost {
@@ -305,6 +350,8 @@ impl Half {
             Lost::Closing => (format!("{{{{{path}"), "the closing braces are missing"),
             Lost::Opening => (format!("{path}}}}}"), "the opening braces are missing"),
             Lost::OneEach => (format!("{{{path}}}"), "a hole has two braces on each side"),
+            Lost::Bare => (path.clone(), "a hole stands in braces"),
+            Lost::All if !in_script => (format!("${path}"), "a hole stands in braces"),
             Lost::All => {
                 let message = format!("`{path}` is a variable of the recipe, not of this script");
                 return Diagnostic::new(&codes::NOT_EXPORTED, self.span, message)
@@ -312,7 +359,10 @@ impl Half {
                     .fix(Fix::unsafe_(format!("write `{meant}`"), self.span, meant));
             }
         };
-        let message = format!("`{written}` is not a hole and stays as it is written");
+        let message = match self.lost {
+            Lost::Bare => format!("`{path}` without braces is text, not the variable"),
+            _ => format!("`{written}` is not a hole and stays as it is written"),
+        };
         Diagnostic::new(&codes::NOT_A_HOLE, self.span, message)
             .help(format!("{help}: write `{meant}`"))
             .fix(Fix::unsafe_(format!("write `{meant}`"), self.span, meant))
@@ -334,41 +384,67 @@ fn given(steps: &[Step]) -> FxHashSet<&str> {
     given
 }
 
-/// The names of all variables that a recipe has, or reads as if it had them.
-fn names<'a>(inputs: &'a [Input], steps: &'a [Step]) -> FxHashSet<&'a str> {
-    let mut names: FxHashSet<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
-    let mut read: Vec<&Expr> = Vec::new();
-    for step in steps {
-        visit::steps(step, &mut |step| {
-            names.extend(step.bind.iter().map(|bind| bind.name.as_str()));
-            read.extend(step.guard.iter().map(|guard| &guard.expr));
-            match &step.node {
-                Work::Each(each) => {
-                    read.push(&each.over);
-                    let binds = each.collect.iter().chain(&each.last).chain([&each.item]);
-                    names.extend(binds.map(|bind| bind.name.as_str()));
-                }
-                Work::While(body) => {
-                    read.push(&body.condition.expr);
-                    let binds = body.collect.iter().chain(&body.last);
-                    let binds = binds.chain(body.update.iter().map(|(bind, _)| bind));
-                    names.extend(binds.map(|bind| bind.name.as_str()));
-                }
-                Work::Act(action) => visit::walk_action(action, &mut |expr| {
-                    if let ExprKind::Var { name, .. } = &expr.kind {
-                        names.insert(name);
-                    }
-                }),
-                Work::Seq(_) | Work::Par { .. } | Work::Graph(_) => {}
-            }
-        });
+/// The names of the variables of a recipe.
+#[derive(Default)]
+pub struct Names<'a> {
+    set: FxHashSet<&'a str>,
+    /// Those that are read as if there were such variables.
+    read: FxHashSet<&'a str>,
+}
+
+impl<'a> Names<'a> {
+    pub fn new(inputs: &'a [Input], steps: &'a [Step]) -> Names<'a> {
+        let mut names = Names {
+            set: inputs.iter().map(|input| input.name.as_str()).collect(),
+            read: FxHashSet::default(),
+        };
+        for step in steps {
+            visit::steps(step, &mut |step| names.add(step));
+        }
+        names
     }
-    for expr in read {
-        visit::walk(expr, &mut |expr| {
-            if let ExprKind::Var { name, .. } = &expr.kind {
-                names.insert(name);
+
+    fn add(&mut self, step: &'a Step) {
+        self.set
+            .extend(step.bind.iter().map(|bind| bind.name.as_str()));
+        if let Some(guard) = &step.guard {
+            self.reads(&guard.expr);
+        }
+        match &step.node {
+            Work::Each(each) => {
+                self.reads(&each.over);
+                let binds = each.collect.iter().chain(&each.last).chain([&each.item]);
+                self.set.extend(binds.map(|bind| bind.name.as_str()));
             }
-        });
+            Work::While(body) => {
+                self.reads(&body.condition.expr);
+                let binds = body.collect.iter().chain(&body.last);
+                let binds = binds.chain(body.update.iter().map(|(bind, _)| bind));
+                self.set.extend(binds.map(|bind| bind.name.as_str()));
+            }
+            Work::Act(action) => visit::walk_action(action, &mut |expr| self.read(expr)),
+            Work::Seq(_) | Work::Par { .. } | Work::Graph(_) => {}
+        }
     }
-    names
+
+    fn reads(&mut self, expr: &'a Expr) {
+        visit::walk(expr, &mut |expr| self.read(expr));
+    }
+
+    fn read(&mut self, expr: &'a Expr) {
+        if let ExprKind::Var { name, .. } = &expr.kind {
+            self.read.insert(name);
+        }
+    }
+
+    /// Whether something reads the variable, and nothing sets it.
+    pub fn wants(&self, name: &str) -> bool {
+        self.read.contains(name) && !self.set.contains(name)
+    }
+
+    /// Whether it is one of them, or one that is set for hooks or loops.
+    pub fn has(&self, name: &str) -> bool {
+        let given = HOOK_NAMES.contains(&name) || LOOP_NAMES.contains(&name);
+        self.set.contains(name) || self.read.contains(name) || given
+    }
 }

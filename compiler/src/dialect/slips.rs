@@ -7,29 +7,29 @@ use crate::diagnostic::{Applicability, Diagnostic, Edit, Fix, Report};
 use crate::doc::{Entry, Kind, Node, Style};
 use crate::shell;
 
-/// Looks at every value of a recipe.
-pub fn check(node: Node<'_>, report: &mut Report) {
+/// Looks at every value of a recipe. `wanted` says of a name whether it is read and nothing sets it.
+pub fn check(node: Node<'_>, wanted: &dyn Fn(&str) -> bool, report: &mut Report) {
     match node.kind {
         Kind::Map(entries) => entries.iter().for_each(|entry| {
-            value(entry, report);
-            field_in_text(entries, entry, report);
+            value(entry, wanted, report);
+            field_in_text(entries, entry, wanted, report);
         }),
         Kind::List(items) => items.iter().for_each(|item| {
             stray_quote(*item, report);
-            check(*item, report);
+            check(*item, wanted, report);
         }),
         Kind::Scalar(_) | Kind::Broken => {}
     }
 }
 
-fn value(entry: &Entry<'_>, report: &mut Report) {
+fn value(entry: &Entry<'_>, wanted: &dyn Fn(&str) -> bool, report: &mut Report) {
     match entry.name() {
         // What reads these says itself what a quote in them does.
         Some("condition" | "foreach" | "while_condition" | "break_when" | "until") => {}
         Some("command") => lines_become_one(entry.value, report),
         _ => stray_quote(entry.value, report),
     }
-    check(entry.value, report);
+    check(entry.value, wanted, report);
 }
 
 /// `agent: reviewer"`: a value that ends with a quote it does not begin with.
@@ -120,7 +120,12 @@ fn lines_become_one(node: Node<'_>, report: &mut Report) {
 }
 
 /// A field with one blank too many before it becomes the last line of the text above it.
-fn field_in_text(step: &[Entry<'_>], entry: &Entry<'_>, report: &mut Report) {
+fn field_in_text(
+    step: &[Entry<'_>],
+    entry: &Entry<'_>,
+    wanted: &dyn Fn(&str) -> bool,
+    report: &mut Report,
+) {
     let is_work = entry.is("command") || entry.is("prompt");
     let block = |style: Style| matches!(style, Style::Literal | Style::Folded);
     let scalar = entry.value.scalar();
@@ -136,7 +141,8 @@ fn field_in_text(step: &[Entry<'_>], entry: &Entry<'_>, report: &mut Report) {
     let Some((name, value)) = written[start..].split_once(": ") else {
         return;
     };
-    if start == 0 || !says_field(name, value.trim()) || step.iter().any(|entry| entry.is(name)) {
+    let says = says_field(name, value.trim(), wanted);
+    if start == 0 || !says || step.iter().any(|entry| entry.is(name)) {
         return;
     }
     let place = text.span(start..start + name.len());
@@ -150,13 +156,15 @@ fn field_in_text(step: &[Entry<'_>], entry: &Entry<'_>, report: &mut Report) {
 }
 
 /// Whether a line says what only a field of a step would say.
-fn says_field(name: &str, value: &str) -> bool {
+fn says_field(name: &str, value: &str, wanted: &dyn Fn(&str) -> bool) -> bool {
     let bare = value.trim_matches(['"', '\'']);
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     match name {
         "output" | "collect" | "output_exit_code" => {
             let quoted = bare.len() + 2 == value.len();
-            !bare.is_empty() && bare.chars().all(is_name) && (quoted || bare.contains('_'))
+            !bare.is_empty()
+                && bare.chars().all(is_name)
+                && (quoted || bare.contains('_') || wanted(bare))
         }
         "parse_json" | "parse_json_required" | "continue_on_error" => {
             matches!(bare, "true" | "false")

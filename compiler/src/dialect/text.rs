@@ -285,12 +285,15 @@ impl Lower<'_> {
                     truth,
                 });
             }
-            Tree::Compare { op, left, right } => ExprKind::Compare {
-                op: comparison(*op),
-                equality,
-                left: Box::new(self.expr(written, left)),
-                right: Box::new(self.expr(written, right)),
-            },
+            Tree::Compare { op, left, right } => {
+                self.compared(written, *op, [left, right]);
+                ExprKind::Compare {
+                    op: comparison(*op),
+                    equality,
+                    left: Box::new(self.expr(written, left)),
+                    right: Box::new(self.expr(written, right)),
+                }
+            }
         };
         Expr { span, kind }
     }

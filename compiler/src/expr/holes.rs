@@ -350,14 +350,23 @@ fn not_a_hole(text: &str, open: usize) -> Option<Problem> {
     })
 }
 
-/// The braces at `open` and the path behind them, if nothing closes them before the line ends.
+/// The braces at `open` and the path behind them, which nothing closes.
 fn unclosed(text: &str, open: usize) -> Option<Range<usize>> {
-    let path = path_at(text, open + 2)?;
-    let rest = &text[path.range.end..];
-    let mut near = rest.char_indices().take(FARTHEST_CLOSE);
-    let end = near.find(|(at, c)| matches!(c, '\n' | '}') || rest[*at..].starts_with("{{"));
-    let closed = end.is_some_and(|(_, c)| c == '}');
-    (!closed && !rest.starts_with([':', '|'])).then_some(open..path.range.end)
+    let inside = open + 2;
+    let part = |b: &u8| b.is_ascii_alphanumeric() || b"_-.[]".contains(b);
+    let length = text.as_bytes()[inside..]
+        .iter()
+        .take_while(|b| part(b))
+        .count();
+    // A full stop may end a sentence.
+    let path = text[inside..inside + length].trim_end_matches('.');
+    let rest = &text[inside + path.len()..];
+    (is_path(path) && !rest.starts_with('|')).then_some(open..inside + path.len())
+}
+
+/// Whether a text is a path, and nothing else.
+pub fn is_path(text: &str) -> bool {
+    path_at(text, 0).is_some_and(|path| path.range.end == text.len())
 }
 
 /// `x | default: "a"` and the like: a path, and a filter that other languages have.
