@@ -253,7 +253,7 @@ impl<'a> Source<'a> {
                 .match_indices([':', ','])
                 .chain([(text.len(), "")])
                 .map(move |(end, _)| {
-                    let before = text[..end].as_bytes();
+                    let before = &text.as_bytes()[..end];
                     let length = before.iter().rev().take_while(|b| part(**b)).count();
                     &text[end - length..end]
                 });
