@@ -55,7 +55,8 @@ pub fn broken(text: &str, holes: &[HoleAt]) -> Option<Broken> {
     };
     match reader.script() {
         Err(Stop::Broken(broken)) => Some(*broken),
-        Err(Stop::Unsure) | Ok(()) => reader.open_ended,
+        Err(Stop::Unsure) => None,
+        Ok(()) => reader.open_ended,
     }
 }
 
@@ -565,20 +566,14 @@ impl Reader<'_> {
     /// Words, assignments and redirections.
     fn simple(&mut self) -> Read {
         let mut words = 0;
-        let (mut first, mut last) = (0..0, 0..0);
         loop {
             self.blanks();
             let at = self.pos;
             match self.peek() {
-                None | Some(b'\n' | b';' | b'|' | b')' | b'#') => {
-                    self.bracket(first, last);
-                    if self.peek() == Some(b'#') {
-                        self.comment();
-                    }
-                    return Ok(());
-                }
-                Some(b'&') if !self.sees("&>") => {
-                    self.bracket(first, last);
+                None | Some(b'\n' | b';' | b'|' | b')') => return Ok(()),
+                Some(b'&') if !self.sees("&>") => return Ok(()),
+                Some(b'#') => {
+                    self.comment();
                     return Ok(());
                 }
                 Some(b'<' | b'>' | b'&') if !self.sees("<(") && !self.sees(">(") => {
@@ -609,27 +604,9 @@ impl Reader<'_> {
                 return Err(Stop::Unsure);
             }
             words += 1;
-            last = at..self.pos;
-            if words == 1 {
-                first = last.clone();
-            }
             if self.peek() == Some(b'(') && self.assigns(at) {
                 self.array()?;
             }
-        }
-    }
-
-    /// `[` is a command, and says when it runs that its last word is not `]`.
-    fn bracket(&mut self, first: Range<usize>, last: Range<usize>) {
-        let word = |range: &Range<usize>| &self.bytes[range.clone()];
-        if word(&first) == b"[" && word(&last) != b"]" && !word(&last).ends_with(&[HOLE]) {
-            self.open_ended.get_or_insert(Broken {
-                range: first,
-                message: "this `[` has no `]`".to_owned(),
-                help: "add ` ]` behind the last word of the test".to_owned(),
-                opened: None,
-                harmless: true,
-            });
         }
     }
 
