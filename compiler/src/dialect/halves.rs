@@ -14,6 +14,7 @@ use crate::shell::{self, HoleAt, Quote};
 use crate::source::Span;
 use memchr::{memchr, memrchr2};
 use rustc_hash::FxHashSet;
+use std::cell::LazyCell;
 use std::ops::Range;
 
 /// How far back a brace is looked for that such a text closes.
@@ -134,15 +135,8 @@ fn closed(
     // Braces that are open, as far as the text has been read.
     let (mut open, mut seen, mut at) = (0_isize, 0, 0);
     while let Some(close) = memchr(b'}', &text.as_bytes()[at..]).map(|found| at + found) {
-        let end = close
-            + if text[close..].starts_with("}}") {
-                2
-            } else {
-                1
-            };
+        let end = close + 1 + usize::from(text[close + 1..].starts_with('}'));
         at = end;
-        open += depth(&text[seen..close]);
-        seen = close;
         let before = &text[..close];
         let start = before.rfind(|c| !is_path_part(c)).map_or(0, |last| {
             last + before[last..].chars().next().map_or(1, char::len_utf8)
@@ -155,8 +149,7 @@ fn closed(
             suspect.form |= is_blank_of_form(before);
             continue;
         }
-        let outside = &text[..start.saturating_sub(1)];
-        if text[..start].ends_with('{') {
+        if let Some(outside) = text[..start].strip_suffix('{') {
             let one = !outside.ends_with(['{', '$', '\\', '%', '@', '^', '#', '`']);
             match end - close {
                 2 if one && is_balanced(outside) => {
@@ -169,8 +162,12 @@ fn closed(
             }
         } else if end - close == 1 {
             suspect.form |= is_blank_of_form(before);
-        } else if open <= 0 && !outside.ends_with('$') {
-            add(suspect, Lost::Opening, path, start..end);
+        } else {
+            open += depth(&text[seen..close]);
+            seen = close;
+            if open <= 0 && !text[..start].ends_with('$') {
+                add(suspect, Lost::Opening, path, start..end);
+            }
         }
     }
 }
@@ -196,11 +193,12 @@ fn is_balanced(before: &str) -> bool {
 
 /// Whether the text ends with a brace and words: `{your answer`.
 fn is_blank_of_form(before: &str) -> bool {
-    let bytes = before.as_bytes();
-    let Some(open) = memrchr2(b'{', b'\n', bytes).filter(|open| bytes[*open] == b'{') else {
+    let far = before.len().saturating_sub(NEAR);
+    let near = &before.as_bytes()[far..];
+    let Some(open) = memrchr2(b'{', b'\n', near).filter(|open| near[*open] == b'{') else {
         return false;
     };
-    let words = &before[open + 1..];
+    let words = &before[far + open + 1..];
     words.starts_with(char::is_alphabetic) && !words.contains(['"', ':', '}', '('])
 }
 
@@ -287,8 +285,9 @@ fn in_script(script: &str, halves: &mut Vec<&Half>) {
     let alone = !uses(&["source ", ". ", "eval "]);
     // These are told what stands for each of their words.
     let told = uses(&["xargs ", "parallel "]);
+    let words = LazyCell::new(|| words(script));
     halves.retain(|half| match half.lost {
-        Lost::All => alone && is_only_read(script, &half.path),
+        Lost::All => alone && !words.contains(half.path.as_str()),
         Lost::OneEach => !told,
         _ => true,
     });
@@ -326,19 +325,25 @@ fn in_script(script: &str, halves: &mut Vec<&Half>) {
     std::mem::swap(halves, &mut kept);
 }
 
-/// Whether a script names a variable nowhere but to read it.
-fn is_only_read(script: &str, name: &str) -> bool {
-    let part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    script.match_indices(name).all(|(at, _)| {
-        let (before, after) = (&script[..at], &script[at + name.len()..]);
+/// The words that a script uses for anything but reading a variable: it may set one by that name.
+fn words(script: &str) -> FxHashSet<&str> {
+    let part = |b: &u8| b.is_ascii_alphanumeric() || *b == b'_';
+    let bytes = script.as_bytes();
+    let mut words = FxHashSet::default();
+    let mut at = 0;
+    while let Some(start) = bytes[at..].iter().position(part).map(|found| at + found) {
+        let length = bytes[start..].iter().position(|b| !part(b));
+        at = length.map_or(bytes.len(), |length| start + length);
+        let before = &bytes[..start];
+        let braced = before.ends_with(b"${") && bytes[at..].starts_with(b"}");
+        let read = braced || before.ends_with(b"$") || before.ends_with(b"{{");
         // `--name` and `dir/name` are other words.
-        let whole = !before.ends_with(part)
-            && !before.ends_with(['-', '/', '.'])
-            && !after.starts_with(part);
-        let read = before.ends_with('$') || before.ends_with("{{");
-        let braced = before.ends_with("${") && after.starts_with('}');
-        !whole || read || braced
-    })
+        let part_of_other = before.last().is_some_and(|b| b"-/.".contains(b));
+        if !read && !part_of_other {
+            words.insert(&script[start..at]);
+        }
+    }
+    words
 }
 
 impl Half {

@@ -480,7 +480,8 @@ impl Reader<'_> {
             // A word ends at blanks alone, as brackets and bars may belong to a pattern.
             while let Some(byte) = self.peek().filter(|byte| !b" \t\n".contains(byte)) {
                 group |= byte == b'(';
-                if byte == b';' && !group {
+                // Behind a line break, even `;;` has been seen to end a test.
+                if byte == b';' && !group && !self.bytes[open.end..self.pos].contains(&b'\n') {
                     return self.mismatch(&open, "[[", "]]", List::default());
                 }
                 self.part()?;
