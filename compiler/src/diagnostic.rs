@@ -213,6 +213,15 @@ pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> O
     best.map(|(_, name)| name)
 }
 
+/// Whether one of two names is the other's plural.
+pub fn is_plural(one: &str, other: &str) -> bool {
+    let adds = |one: &str, other: &str| {
+        one.strip_suffix(['s', 'S'])
+            .is_some_and(|stem| stem.eq_ignore_ascii_case(other))
+    };
+    adds(one, other) || adds(other, one)
+}
+
 /// Whether a name is another one with a slip of the hand, and not a sister of it: one edit, of
 /// letters, in a word of some length, and not at its plural.
 pub fn is_slip(written: &str, meant: &str) -> bool {

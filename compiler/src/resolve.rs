@@ -13,15 +13,13 @@ use crate::codes::Severity;
 use crate::diagnostic::{Applicability, Diagnostic, Fix, Label, Report, is_slip, nearest};
 use crate::ir::visit;
 use crate::ir::{
-    Action, Bind, Call, Expr, ExprKind, Graph, HOOK_NAMES, Missing, Node, Program, Step, Unit,
+    Action, Bind, Call, Expr, ExprKind, Graph, HOOK_NAMES, LOOP_NAMES, Missing, Node, Program,
+    Step, Unit,
 };
 use crate::source::{SourceId, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::OnceCell;
 use std::sync::Arc;
-
-/// Names that are set while a loop runs its body.
-const LOOP_NAMES: [&str; 2] = ["_loop_index", "_loop_iteration"];
 
 /// What units know of each other is found on the way.
 pub fn resolve<'a>(program: &'a Program, report: &mut Report) -> Links<'a> {

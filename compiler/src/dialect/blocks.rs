@@ -9,7 +9,6 @@ use crate::diagnostic::{Diagnostic, Report};
 use crate::doc::Text as Written;
 use crate::expr::Problem;
 use crate::source::Span;
-use rustc_hash::FxHashSet;
 
 const HELP: &str = "there are no blocks in recipe text; use `condition` or `foreach` on a step";
 /// How many places beside the first are shown.
@@ -89,9 +88,9 @@ pub fn tags(written: Written<'_>, found: &mut Vec<Tags>) {
 }
 
 /// Says those that ask for a variable of the recipe: others may be what the text is about.
-pub fn say_tags(found: &[Tags], names: &FxHashSet<&str>, report: &mut Report) {
+pub fn say_tags(found: &[Tags], known: &dyn Fn(&str) -> bool, report: &mut Report) {
     for text in found {
-        let meant = |asked: &Vec<String>| asked.iter().any(|name| names.contains(name.as_str()));
+        let meant = |asked: &Vec<String>| asked.iter().any(|name| known(name));
         let Some((first, _)) = text.all.first() else {
             continue;
         };

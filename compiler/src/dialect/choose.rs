@@ -6,7 +6,7 @@
 
 use super::{ALL, Dialect, amplifier::AMPLIFIER, amplihack::AMPLIHACK, find};
 use crate::codes;
-use crate::diagnostic::{Applicability, Diagnostic, Edit, Fix, Report, nearest};
+use crate::diagnostic::{Applicability, Diagnostic, Edit, Fix, Report, is_slip, nearest};
 use crate::doc::{Entry, Node, Text};
 use crate::expr::{self, BareWords, ExprKind};
 use crate::source::{SourceId, Span};
@@ -274,19 +274,23 @@ fn collect(root: Node<'_>, signs: &mut Signs) {
 }
 
 fn steps<'a>(map: Node<'a>) -> impl Iterator<Item = Node<'a>> {
-    let own = map
-        .get("steps")
-        .and_then(|steps| steps.list())
-        .unwrap_or_default();
-    let stages = map
-        .get("stages")
-        .and_then(|stages| stages.list())
-        .unwrap_or_default();
-    let staged = stages
-        .iter()
-        .filter_map(|stage| stage.get("steps").and_then(|steps| steps.list()))
-        .flatten();
+    let own = list(map, "steps");
+    let stages = list(map, "stages");
+    let staged = stages.iter().flat_map(|stage| list(*stage, "steps"));
     own.iter().chain(staged).copied()
+}
+
+/// The list under a name, or under that name with a slip in it: what is in it was written for one
+/// dialect all the same.
+fn list<'a>(map: Node<'a>, name: &str) -> &'a [Node<'a>] {
+    let misspelt = || {
+        let mut entries = map.map().unwrap_or_default().iter();
+        entries.find(|entry| entry.name().is_some_and(|written| is_slip(written, name)))
+    };
+    let value = map
+        .get(name)
+        .or_else(|| misspelt().map(|entry| entry.value));
+    value.and_then(|value| value.list()).unwrap_or_default()
 }
 
 fn field(

@@ -9,6 +9,7 @@ pub mod amplihack;
 mod blocks;
 pub mod choose;
 pub mod fields;
+mod halves;
 mod header;
 mod literal;
 mod loops;

@@ -2,6 +2,7 @@
 
 use super::Dialect;
 use super::fields::{RECIPE, STAGE};
+use super::halves::{self, Names};
 use super::literal::literal;
 use super::text::Lower;
 use super::{order, portable, raw, slips, strange};
@@ -16,6 +17,7 @@ use crate::ir::{
 use crate::source::{SourceId, Span};
 use rrc_vm::plan::StepKind;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::cell::LazyCell;
 use std::sync::Arc;
 
 /// More steps than this are refused: nobody wrote them, and every table grows with them.
@@ -54,7 +56,7 @@ pub fn lower(
         given: Vec::new(),
         pasted: Vec::new(),
         quoted: Vec::new(),
-        halves: Vec::new(),
+        suspects: Vec::new(),
         tags: Vec::new(),
         graph: false,
         secrets: Vec::new(),
@@ -68,7 +70,7 @@ pub fn lower(
         lower.raw = true;
     }
     lower.facts(&fields, &name);
-    let inputs = lower.inputs(&fields);
+    let mut inputs = lower.inputs(&fields);
     let limits = lower.limits(&fields);
     let secrets = lower.secrets(&fields);
     lower.secrets.clone_from(&secrets);
@@ -80,8 +82,17 @@ pub fn lower(
     let after = order::check(node, lower.report);
     raw::check(&lower.pasted, &steps, lower.report);
     portable::say_quoted(dialect, &lower.quoted, lower.report);
-    slips::check(node, lower.report);
-    slips::say(&lower.halves, &lower.tags, &inputs, &steps, lower.report);
+    lower.approval_message(&fields, &mut inputs, &steps);
+    let names = LazyCell::new(|| Names::new(&inputs, &steps));
+    slips::check(node, &|name| names.wants(name), lower.report);
+    halves::say(
+        &lower.suspects,
+        &lower.tags,
+        &|name| names.has(name),
+        &steps,
+        dialect.reserved,
+        lower.report,
+    );
     let pace = lower.pace(&fields);
     let extends = fields.text("extends", lower.report);
     let parent = extends.map(|name| Parent {
@@ -150,7 +161,7 @@ pub fn lower_expression(
         given: Vec::new(),
         pasted: Vec::new(),
         quoted: Vec::new(),
-        halves: Vec::new(),
+        suspects: Vec::new(),
         tags: Vec::new(),
         graph: false,
         secrets: Vec::new(),
@@ -234,6 +245,21 @@ impl Lower<'_> {
             });
         }
         inputs
+    }
+
+    /// What an approver adds to the answer. Here nobody can add anything, but stages may read it.
+    fn approval_message(&self, fields: &Fields<'_>, inputs: &mut Vec<Input>, steps: &[Step]) {
+        const NAME: &str = "_approval_message";
+        let Some(span) = fields.key_span("stages") else {
+            return;
+        };
+        if self.dialect.reserved.contains(&"stage") && Names::new(inputs, steps).wants(NAME) {
+            inputs.push(Input {
+                name: NAME.to_string(),
+                span,
+                default: Literal::Text(String::new()),
+            });
+        }
     }
 
     fn secrets(&mut self, fields: &Fields<'_>) -> Vec<String> {

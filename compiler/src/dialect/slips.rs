@@ -2,39 +2,34 @@
 //!
 //! Warnings: the text may be meant as it stands, though hardly anybody writes it so.
 
-use super::blocks::{self, Tags};
 use crate::codes;
 use crate::diagnostic::{Applicability, Diagnostic, Edit, Fix, Report};
-use crate::doc::{Entry, Kind, Node, Style, Text};
-use crate::ir::{Expr, ExprKind, Input, Node as Work, Step, visit};
+use crate::doc::{Entry, Kind, Node, Style};
 use crate::shell;
-use crate::source::Span;
-use memchr::{memchr, memrchr2};
-use rustc_hash::FxHashSet;
 
-/// Looks at every value of a recipe.
-pub fn check(node: Node<'_>, report: &mut Report) {
+/// Looks at every value of a recipe. `wanted` says of a name whether it is read and nothing sets it.
+pub fn check(node: Node<'_>, wanted: &dyn Fn(&str) -> bool, report: &mut Report) {
     match node.kind {
         Kind::Map(entries) => entries.iter().for_each(|entry| {
-            value(entry, report);
-            field_in_text(entries, entry, report);
+            value(entry, wanted, report);
+            field_in_text(entries, entry, wanted, report);
         }),
         Kind::List(items) => items.iter().for_each(|item| {
             stray_quote(*item, report);
-            check(*item, report);
+            check(*item, wanted, report);
         }),
         Kind::Scalar(_) | Kind::Broken => {}
     }
 }
 
-fn value(entry: &Entry<'_>, report: &mut Report) {
+fn value(entry: &Entry<'_>, wanted: &dyn Fn(&str) -> bool, report: &mut Report) {
     match entry.name() {
         // What reads these says itself what a quote in them does.
         Some("condition" | "foreach" | "while_condition" | "break_when" | "until") => {}
         Some("command") => lines_become_one(entry.value, report),
         _ => stray_quote(entry.value, report),
     }
-    check(entry.value, report);
+    check(entry.value, wanted, report);
 }
 
 /// `agent: reviewer"`: a value that ends with a quote it does not begin with.
@@ -46,8 +41,11 @@ fn stray_quote(node: Node<'_>, report: &mut Report) {
         return;
     };
     let is_quote = match quote {
-        // `5"` is a length.
-        "\"" => !before.ends_with(|c: char| c.is_ascii_digit()),
+        // `5"` is a length; `1.2.0"` is none.
+        "\"" => {
+            let last = before.rsplit(' ').next().unwrap_or_default();
+            last.parse::<f64>().is_err()
+        }
         // The teams' is English.
         "'" => !before.contains(' '),
         _ => false,
@@ -122,7 +120,12 @@ fn lines_become_one(node: Node<'_>, report: &mut Report) {
 }
 
 /// A field with one blank too many before it becomes the last line of the text above it.
-fn field_in_text(step: &[Entry<'_>], entry: &Entry<'_>, report: &mut Report) {
+fn field_in_text(
+    step: &[Entry<'_>],
+    entry: &Entry<'_>,
+    wanted: &dyn Fn(&str) -> bool,
+    report: &mut Report,
+) {
     let is_work = entry.is("command") || entry.is("prompt");
     let block = |style: Style| matches!(style, Style::Literal | Style::Folded);
     let scalar = entry.value.scalar();
@@ -138,7 +141,8 @@ fn field_in_text(step: &[Entry<'_>], entry: &Entry<'_>, report: &mut Report) {
     let Some((name, value)) = written[start..].split_once(": ") else {
         return;
     };
-    if start == 0 || !says_field(name, value.trim()) || step.iter().any(|entry| entry.is(name)) {
+    let says = says_field(name, value.trim(), wanted);
+    if start == 0 || !says || step.iter().any(|entry| entry.is(name)) {
         return;
     }
     let place = text.span(start..start + name.len());
@@ -152,13 +156,15 @@ fn field_in_text(step: &[Entry<'_>], entry: &Entry<'_>, report: &mut Report) {
 }
 
 /// Whether a line says what only a field of a step would say.
-fn says_field(name: &str, value: &str) -> bool {
+fn says_field(name: &str, value: &str, wanted: &dyn Fn(&str) -> bool) -> bool {
     let bare = value.trim_matches(['"', '\'']);
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     match name {
         "output" | "collect" | "output_exit_code" => {
             let quoted = bare.len() + 2 == value.len();
-            !bare.is_empty() && bare.chars().all(is_name) && (quoted || bare.contains('_'))
+            !bare.is_empty()
+                && bare.chars().all(is_name)
+                && (quoted || bare.contains('_') || wanted(bare))
         }
         "parse_json" | "parse_json_required" | "continue_on_error" => {
             matches!(bare, "true" | "false")
@@ -167,124 +173,4 @@ fn says_field(name: &str, value: &str) -> bool {
         "on_error" => matches!(bare, "fail" | "continue" | "skip_remaining"),
         _ => false,
     }
-}
-
-/// How far back a brace is looked for that such a text closes.
-const NEAR: usize = 400;
-
-/// A place where `{name}}` is written.
-pub struct Half {
-    /// What stands between the braces: a name, or a path of fields.
-    path: String,
-    span: Span,
-    /// It is in prose whose braces would all have another, but for this one.
-    sure: bool,
-}
-
-/// Finds `{name}}`, of which one brace may have been lost.
-pub fn halves(written: Text<'_>, prose: bool, found: &mut Vec<Half>) {
-    let text = written.text();
-    let said = found.len();
-    let mut at = 0;
-    while let Some(close) = memchr(b'}', &text.as_bytes()[at..]).map(|found| at + found) {
-        if !text[close..].starts_with("}}") {
-            at = close + 1;
-            continue;
-        }
-        at = close + 2;
-        let Some(open) = memrchr2(b'{', b'}', &text.as_bytes()[..close]) else {
-            continue;
-        };
-        let (before, path) = (&text[..open], &text[open + 1..close]);
-        let whole = text[open..].starts_with('{')
-            && !before.ends_with(['{', '$', '\\'])
-            && !text[close + 2..].starts_with('}');
-        if !whole || !is_path(path) {
-            continue;
-        }
-        // The last of two braces that close may close one that was opened before.
-        let near = &before.as_bytes()[open.saturating_sub(NEAR)..];
-        let line = near.rsplit(|byte| *byte == b'\n').next().unwrap_or(near);
-        let count = |brace: u8| line.iter().filter(|byte| **byte == brace).count();
-        if count(b'{') == count(b'}') {
-            found.push(Half {
-                path: path.to_string(),
-                span: written.span(open..close + 2),
-                sure: false,
-            });
-        }
-    }
-    if prose && let [half] = &mut found[said..] {
-        let count = |brace: u8| text.bytes().filter(|byte| *byte == brace).count();
-        // Of a letter or two nobody knows what they stand for.
-        half.sure = half.path.len() > 2 && count(b'}') == count(b'{') + 1;
-    }
-}
-
-fn is_path(text: &str) -> bool {
-    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    let mut parts = text.split('.');
-    parts.all(|part| !part.is_empty() && part.chars().all(is_part))
-}
-
-/// Says of texts that are no holes what names a variable.
-pub fn say(halves: &[Half], tags: &[Tags], inputs: &[Input], steps: &[Step], report: &mut Report) {
-    if halves.is_empty() && tags.is_empty() {
-        return;
-    }
-    let names = names(inputs, steps);
-    blocks::say_tags(tags, &names, report);
-    for half in halves {
-        let path = &half.path;
-        let known = names.contains(path.split('.').next().unwrap_or_default());
-        if !known && !half.sure {
-            continue;
-        }
-        let message = format!("`{{{path}}}}}` is not a hole and stays as it is written");
-        let meant = format!("{{{{{path}}}}}");
-        report.add(
-            Diagnostic::new(&codes::NOT_A_HOLE, half.span, message)
-                .help(format!("one opening brace is missing: write `{meant}`"))
-                .fix(Fix::unsafe_(format!("write `{meant}`"), half.span, meant)),
-        );
-    }
-}
-
-/// The names of all variables that a recipe has, or reads as if it had them.
-fn names<'a>(inputs: &'a [Input], steps: &'a [Step]) -> FxHashSet<&'a str> {
-    let mut names: FxHashSet<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
-    let mut read: Vec<&Expr> = Vec::new();
-    for step in steps {
-        visit::steps(step, &mut |step| {
-            names.extend(step.bind.iter().map(|bind| bind.name.as_str()));
-            read.extend(step.guard.iter().map(|guard| &guard.expr));
-            match &step.node {
-                Work::Each(each) => {
-                    read.push(&each.over);
-                    let binds = each.collect.iter().chain(&each.last).chain([&each.item]);
-                    names.extend(binds.map(|bind| bind.name.as_str()));
-                }
-                Work::While(body) => {
-                    read.push(&body.condition.expr);
-                    let binds = body.collect.iter().chain(&body.last);
-                    let binds = binds.chain(body.update.iter().map(|(bind, _)| bind));
-                    names.extend(binds.map(|bind| bind.name.as_str()));
-                }
-                Work::Act(action) => visit::walk_action(action, &mut |expr| {
-                    if let ExprKind::Var { name, .. } = &expr.kind {
-                        names.insert(name);
-                    }
-                }),
-                Work::Seq(_) | Work::Par { .. } | Work::Graph(_) => {}
-            }
-        });
-    }
-    for expr in read {
-        visit::walk(expr, &mut |expr| {
-            if let ExprKind::Var { name, .. } = &expr.kind {
-                names.insert(name);
-            }
-        });
-    }
-    names
 }

@@ -4,7 +4,7 @@
 //! and paths become reads with the dialect's policies written out.
 
 use super::blocks::{self, Tags};
-use super::slips::{self, Half};
+use super::halves::{self, Suspect};
 use super::{Dialect, portable, printed};
 use crate::codes::{self, Severity};
 use crate::diagnostic::{Diagnostic, Edit, Fix, Report};
@@ -39,8 +39,8 @@ pub struct Lower<'r> {
     pub pasted: Vec<(String, Span)>,
     /// Holes of scripts that stand in single quotes, where another runner fills them otherwise.
     pub quoted: Vec<Span>,
-    /// Texts that may be holes that have lost a brace.
-    pub halves: Vec<Half>,
+    /// Texts whose holes may have lost braces.
+    pub suspects: Vec<Suspect>,
     /// Blocks of another template language.
     pub tags: Vec<Tags>,
     /// The lists of the recipe run as graphs.
@@ -74,7 +74,7 @@ impl Lower<'_> {
     /// Text with holes.
     pub fn text(&mut self, written: Written<'_>) -> Text {
         let holes = expr::scan(written.text());
-        slips::halves(written, true, &mut self.halves);
+        halves::suspect(written, &holes.unclosed, true, &mut self.suspects);
         blocks::tags(written, &mut self.tags);
         self.holes(written, holes.problems);
         let mut parts: Vec<Part> = Vec::with_capacity(holes.pieces.len());
@@ -285,12 +285,15 @@ impl Lower<'_> {
                     truth,
                 });
             }
-            Tree::Compare { op, left, right } => ExprKind::Compare {
-                op: comparison(*op),
-                equality,
-                left: Box::new(self.expr(written, left)),
-                right: Box::new(self.expr(written, right)),
-            },
+            Tree::Compare { op, left, right } => {
+                self.compared(written, *op, [left, right]);
+                ExprKind::Compare {
+                    op: comparison(*op),
+                    equality,
+                    left: Box::new(self.expr(written, left)),
+                    right: Box::new(self.expr(written, right)),
+                }
+            }
         };
         Expr { span, kind }
     }
@@ -349,7 +352,7 @@ impl Lower<'_> {
     /// Shell text: its holes become parameters of the script.
     pub fn script(&mut self, written: Written<'_>) -> Script {
         let scanned = expr::scan(written.text());
-        slips::halves(written, false, &mut self.halves);
+        halves::suspect(written, &scanned.unclosed, false, &mut self.suspects);
         self.holes(written, scanned.problems);
         let mentions = shell::mentions(written.text());
         let mut script = Script {

@@ -7,7 +7,7 @@ use super::node::{Entry, Kind, Node, Text};
 use super::scalar::{Plain, Schema, resolve};
 use super::shape::{Field, Shape, Type, bounds, choices, nested};
 use crate::codes;
-use crate::diagnostic::{Diagnostic, Fix, Label, Report, is_slip, nearest};
+use crate::diagnostic::{Diagnostic, Fix, Label, Report, is_plural, is_slip, nearest};
 use crate::source::Span;
 
 /// How a value is named behind "not".
@@ -187,7 +187,8 @@ impl<'a> Fields<'a> {
     /// What stands under a name with a slip in it is taken for what was meant: that it is missing,
     /// and all that needs it, is no second mistake.
     fn read_on(&mut self, name: &str, better: &'static str, entry: Entry<'a>) {
-        let Some(index) = self.shape.index(better).filter(|_| is_slip(name, better)) else {
+        let near = is_slip(name, better) || is_plural(name, better);
+        let Some(index) = self.shape.index(better).filter(|_| near) else {
             return;
         };
         let field = &self.shape.fields[index];

@@ -87,6 +87,14 @@ impl Scene<'_> {
         self.span(at..at + width)
     }
 
+    /// The last bracket that is still open; what opens without one is not it.
+    fn bracket(&self) -> Option<usize> {
+        let is_bracket = |at: &usize| matches!(self.text.as_bytes().get(*at), Some(b'[' | b'{'));
+        self.innermost
+            .filter(is_bracket)
+            .or(self.outermost.filter(is_bracket))
+    }
+
     fn line(&self, at: usize) -> Range<usize> {
         let before = self.text.get(..at).unwrap_or("");
         let start = before.rfind(['\n', '\r']).map_or(0, |found| found + 1);
@@ -321,6 +329,25 @@ fn syntax(span: Span, message: impl Into<String>) -> Diagnostic {
     Diagnostic::new(&codes::YAML_SYNTAX, span, message)
 }
 
+/// Whether a bracket of an earlier line is open, and this line is a field or an item beside it: what
+/// is wrong is that nothing closed the bracket.
+fn ran_on(scene: &Scene<'_>) -> bool {
+    let Some(open) = scene.bracket() else {
+        return false;
+    };
+    let (first, here) = (scene.line(open), scene.line(scene.at));
+    let indent = |line: &Range<usize>| {
+        let text = &scene.text[line.clone()];
+        text.len() - text.trim_start_matches(' ').len()
+    };
+    let text = scene.text[here.clone()].trim_start();
+    let name = text.split(':').next().unwrap_or_default();
+    let field =
+        name.len() < text.len() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    first.start < here.start
+        && (text.starts_with("- ") || (field && indent(&here) <= indent(&first)))
+}
+
 /// A mistake behind which nothing can be trusted.
 fn stuck(mistake: &Mistake, scene: &Scene<'_>) -> Diagnostic {
     let at = scene.at;
@@ -341,6 +368,7 @@ fn stuck(mistake: &Mistake, scene: &Scene<'_>) -> Diagnostic {
         }
         Mistake::UnclosedBracket => unclosed(scene, at),
         Mistake::Colon if scene.innermost.is_some() => unclosed(scene, at),
+        Mistake::Dash | Mistake::Separator if ran_on(scene) => unclosed(scene, at),
         Mistake::Separator => match scene.innermost {
             Some(open) => {
                 let close = closing(scene, open);
@@ -355,7 +383,13 @@ fn stuck(mistake: &Mistake, scene: &Scene<'_>) -> Diagnostic {
         Mistake::Colon => {
             let begun = scene.span(scene.last.clone());
             let earlier = scene.line(scene.last.start).start < scene.line(at).start;
-            if earlier && scene.last.end <= at && scene.last.start < scene.last.end {
+            let above = scene.line(scene.last.start);
+            let indent = |line: Range<usize>| line.len() - scene.text[line].trim_start().len();
+            let beside = scene.begins_line(scene.last.start)
+                && indent(above.clone()) == indent(scene.line(at));
+            if earlier && beside {
+                no_colon(scene, scene.last.start)
+            } else if earlier && scene.last.end <= at && scene.last.start < scene.last.end {
                 syntax(here, "a `:` stands in text that began on an earlier line")
                     .label(scene.one(begun.start as usize), "the text begins here")
                     .help("indent this line as its neighbours are, or give the line above a `:` of its own")
@@ -408,12 +442,7 @@ fn stuck(mistake: &Mistake, scene: &Scene<'_>) -> Diagnostic {
             syntax(here, format!("this `{open}` is closed by a `{close}`"))
                 .help("close every bracket with its own kind, or put the text in quotes")
         }
-        Mistake::NoColon => {
-            let line = scene.line(at);
-            let stop = line.start + scene.text[line.clone()].trim_end().len();
-            syntax(scene.span(at..stop.max(at)), "this line has no `:`")
-                .help("a field is written `name: value`; text of a block is indented deeper than its field")
-        }
+        Mistake::NoColon => no_colon(scene, at),
         Mistake::NoName => syntax(here, "a name must follow `*` or `&`")
             .help("put the value in quotes if it is text"),
         Mistake::Comment => syntax(here, "a comment cannot stand here")
@@ -457,7 +486,7 @@ fn closing(scene: &Scene<'_>, open: usize) -> char {
 }
 
 fn unclosed(scene: &Scene<'_>, at: usize) -> Diagnostic {
-    let open = scene.innermost.unwrap_or(at);
+    let open = scene.bracket().unwrap_or(at);
     let bracket = scene.text.get(open..).and_then(|rest| rest.chars().next());
     match bracket {
         Some(bracket @ ('[' | '{')) => {
@@ -468,6 +497,13 @@ fn unclosed(scene: &Scene<'_>, at: usize) -> Diagnostic {
         }
         _ => syntax(scene.one(at), "the file ends inside brackets").help("close every bracket"),
     }
+}
+
+fn no_colon(scene: &Scene<'_>, at: usize) -> Diagnostic {
+    let line = scene.line(at);
+    let stop = line.start + scene.text[line.clone()].trim_end().len();
+    syntax(scene.span(at..stop.max(at)), "this line has no `:`")
+        .help("a field is written `name: value`; text of a block is indented deeper than its field")
 }
 
 fn indentation(scene: &Scene<'_>) -> Diagnostic {

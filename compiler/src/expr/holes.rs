@@ -20,6 +20,8 @@ pub struct Holes {
     /// In the order of the text. Two literals stand side by side where an escape was removed.
     pub pieces: Vec<Piece>,
     pub problems: Vec<Problem>,
+    /// Two braces and a path, and nothing that closes them: `{{name`.
+    pub unclosed: Vec<Range<usize>>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -150,7 +152,10 @@ pub fn scan(text: &str) -> Holes {
                 .extend(unknown_filter.map(|range| filter_problem(text, range)));
             holes.pieces.push(Piece::Hole(hole));
         } else {
-            holes.problems.extend(not_a_hole(text, open));
+            match not_a_hole(text, open) {
+                Some(problem) => holes.problems.push(problem),
+                None => holes.unclosed.extend(unclosed(text, open)),
+            }
         }
     }
     holes.literal(start..text.len());
@@ -343,6 +348,25 @@ fn not_a_hole(text: &str, open: usize) -> Option<Problem> {
         ),
         _ => return None,
     })
+}
+
+/// The braces at `open` and the path behind them, which nothing closes.
+fn unclosed(text: &str, open: usize) -> Option<Range<usize>> {
+    let inside = open + 2;
+    let part = |b: &u8| b.is_ascii_alphanumeric() || b"_-.[]".contains(b);
+    let length = text.as_bytes()[inside..]
+        .iter()
+        .take_while(|b| part(b))
+        .count();
+    // A full stop may end a sentence.
+    let path = text[inside..inside + length].trim_end_matches('.');
+    let rest = &text[inside + path.len()..];
+    (is_path(path) && !rest.starts_with('|')).then_some(open..inside + path.len())
+}
+
+/// Whether a text is a path, and nothing else.
+pub fn is_path(text: &str) -> bool {
+    path_at(text, 0).is_some_and(|path| path.range.end == text.len())
 }
 
 /// `x | default: "a"` and the like: a path, and a filter that other languages have.

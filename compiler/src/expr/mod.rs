@@ -17,7 +17,9 @@ mod tests;
 mod tokens;
 
 pub use ast::{Comparison, Expr, ExprKind, Function, Method};
-pub use holes::{Filter, Hole, Holes, Path, Piece, Segment, SegmentKind, scan, whole_hole};
+pub use holes::{
+    Filter, Hole, Holes, Path, Piece, Segment, SegmentKind, is_path, scan, whole_hole,
+};
 pub use parser::{MOST_BYTES, MOST_NESTED, parse};
 pub use print::print;
 

@@ -2,7 +2,7 @@
 
 use super::types::{Kind, Shape, Type, of_literal};
 use super::{Facts, Locals};
-use crate::ir::{Compare, Equality, Expr, ExprKind, Literal, Missing, Part, Truth};
+use crate::ir::{Compare, Equality, Expr, ExprKind, LOOP_NAMES, Literal, Missing, Part, Truth};
 use crate::source::Span;
 use rrc_vm::builtin;
 use rrc_vm::isa::Builtin;
@@ -10,9 +10,6 @@ use rrc_vm::policy;
 use rrc_vm::value::Value;
 use smallvec::{SmallVec, smallvec};
 use std::rc::Rc;
-
-/// Names that are set while a loop runs its body.
-const LOOP_NAMES: [&str; 2] = ["_loop_index", "_loop_iteration"];
 
 /// What is known at one place of a program.
 #[derive(Clone, Copy, Debug)]

@@ -78,6 +78,9 @@ pub struct Hooks {
 
 /// What a hook can read besides the variables: the step's id, how it ended, and why.
 pub const HOOK_NAMES: [&str; 3] = ["step_id", "step_status", "step_error"];
+
+/// The variables that the body of a `while` sees in addition.
+pub const LOOP_NAMES: [&str; 2] = ["_loop_index", "_loop_iteration"];
 /// The variable that says which run this is.
 pub const SESSION: &str = "session";
 /// The tags that were asked for, and those that were asked to be left out.

@@ -3,7 +3,7 @@
 use super::Survey;
 use super::flow::{Event, Flow, What, spelt, stands_for};
 use crate::codes;
-use crate::diagnostic::{Diagnostic, Fix, Report, nearest};
+use crate::diagnostic::{Diagnostic, Fix, Report, is_slip, nearest};
 use crate::ir::{Action, Exports, Mention, Node, Script, Step, Unit};
 use crate::shell::Mentioned;
 use rustc_hash::FxHashSet;
@@ -82,8 +82,51 @@ fn names<'a>(unit: &'a Unit, flow: &Flow<'a>) -> Vec<&'a str> {
     names
 }
 
+/// A script expands nearly the name of something that its step gives it, and that it does not read.
+fn given_by_step(survey: &Survey<'_>, report: &mut Report) {
+    for (_, flow) in survey.units() {
+        for event in &flow.events {
+            let What::Run { exec } = event.what else {
+                continue;
+            };
+            let mentions = &exec.script.mentions;
+            let is_named = |name: &str| mentions.iter().any(|mention| mention.name == name);
+            for (given, value) in exec.env.iter().filter(|(given, _)| !is_named(given)) {
+                let near = |mention: &&Mention| {
+                    mention.how == Mentioned::Expanded
+                        && is_slip(&mention.name, given)
+                        && !is_provided(mention, &exec.script, event.step)
+                };
+                let Some(first) = mentions.iter().find(near) else {
+                    continue;
+                };
+                let read = &first.name;
+                let times = mentions.iter().filter(|other| other.name == *read).count();
+                // What is read more than once is spelt as it is meant.
+                report.add(match times {
+                    1 => Diagnostic::new(
+                        &codes::MISSPELT_EXPORT,
+                        first.span,
+                        format!("nothing sets `{read}`, so it is empty"),
+                    )
+                    .label(value.span, format!("`{given}` is set here"))
+                    .help(format!("did you mean `{given}`?")),
+                    _ => Diagnostic::new(
+                        &codes::MISSPELT_EXPORT,
+                        value.span,
+                        format!("the script does not read `{given}`"),
+                    )
+                    .label(first.span, format!("`{read}` is read here"))
+                    .help(format!("did you mean `{read}`?")),
+                });
+            }
+        }
+    }
+}
+
 /// A script that is given every variable expands nearly the name of one.
 pub fn misspelt(survey: &Survey<'_>, report: &mut Report) {
+    given_by_step(survey, report);
     let links = survey.links;
     for (number, (unit, flow)) in survey.units().enumerate() {
         let expands = |event: &Event<'_>| match event.what {

@@ -2,7 +2,7 @@
 
 use super::Survey;
 use crate::codes;
-use crate::diagnostic::{Diagnostic, Fix, Report, is_slip, nearest};
+use crate::diagnostic::{Diagnostic, Fix, Report, is_plural, is_slip, nearest};
 use crate::ir::{Call, Each, ExprKind, Node, Program, visit};
 use rrc_vm::text::kind_word;
 use rrc_vm::value::{Map, Value};
@@ -51,7 +51,8 @@ fn check_call(survey: &Survey<'_>, call: &Call, target: usize, report: &mut Repo
         let left = inputs().filter(|input| !gives(input));
         // Where a process may read what it is given unasked, only a slip is told from a wish.
         let unseen = survey.uses.unseen(target);
-        let near = nearest(name, left).filter(|near| !unseen || is_slip(name, near));
+        let slip = |near: &str| is_slip(name, near) || is_plural(name, near);
+        let near = nearest(name, left).filter(|near| !unseen || slip(near));
         if let Some(near) = near {
             let message = format!("`{}` takes no `{name}`", recipe.name);
             report.add(

@@ -9,7 +9,7 @@ use super::Survey;
 use super::flow::{Flow, What};
 use super::{results, words};
 use crate::codes;
-use crate::diagnostic::{Applicability, Diagnostic, Fix, Report, is_slip};
+use crate::diagnostic::{Applicability, Diagnostic, Fix, Report, is_plural, is_slip};
 use crate::ir::visit;
 use crate::ir::{Action, Expr, ExprKind, Input, Node, Part, ScriptPart, Step, Unit};
 use crate::source::Span;
@@ -47,7 +47,7 @@ pub fn check(survey: &Survey<'_>, report: &mut Report) {
             source.exported = exported.get(path.as_str());
             for (name, spans) in fields {
                 if let ([span], Some((near, place))) =
-                    (spans.as_slice(), source.meant(name, fields))
+                    (spans.as_slice(), source.meant(name, spans, fields))
                 {
                     report.add(odd(path, name, *span, near, place));
                 }
@@ -100,8 +100,12 @@ fn producers<'a>(
             continue;
         };
         match &event.step.node {
-            Node::Act(action) if matches!(**action, Action::Exec(_) | Action::Agent(_)) => {
+            Node::Act(action) if is_told(action) => {
                 found.entry(&bind.name).or_default().push(event.step);
+            }
+            // The answers of all iterations, or the last of them.
+            Node::Each(each) if matches!(&each.body.node, Node::Act(action) if is_told(action)) => {
+                found.entry(&bind.name).or_default().push(&each.body);
             }
             _ => {
                 known.insert(&bind.name);
@@ -126,20 +130,33 @@ fn producers<'a>(
     (found, known)
 }
 
+/// Whether somebody is told what to answer.
+fn is_told(action: &Action) -> bool {
+    matches!(action, Action::Exec(_) | Action::Agent(_))
+}
+
 /// The variable that a path of fields begins with.
 fn root(expr: &Expr) -> Option<&str> {
     match &expr.kind {
         ExprKind::Var { name, .. } => Some(name),
-        ExprKind::Field { of, .. } => root(of),
+        ExprKind::Field { of, .. } | ExprKind::Index { of, .. } => root(of),
         _ => None,
     }
 }
 
 /// Writes a path of fields.
 fn spell(expr: &Expr, out: &mut String) {
-    if let ExprKind::Field { of, .. } = &expr.kind {
-        spell(of, out);
-        out.push('.');
+    match &expr.kind {
+        ExprKind::Field { of, .. } => {
+            spell(of, out);
+            out.push('.');
+        }
+        // All items of a list have the same fields.
+        ExprKind::Index { of, .. } => {
+            spell(of, out);
+            out.push_str("[…]");
+        }
+        _ => {}
     }
     if let ExprKind::Var { name, .. } | ExprKind::Field { name, .. } = &expr.kind {
         out.push_str(name);
@@ -197,7 +214,12 @@ impl<'a> Source<'a> {
 
     /// The field that was meant, and where it is read: one that is read more often or that the
     /// makers of the value name, if they do not name the one in question.
-    fn meant<'f>(&self, name: &str, fields: &Fields<'f>) -> Option<(&'f str, Option<Span>)>
+    fn meant<'f>(
+        &self,
+        name: &str,
+        own: &[Span],
+        fields: &Fields<'f>,
+    ) -> Option<(&'f str, Option<Span>)>
     where
         'a: 'f,
     {
@@ -205,10 +227,14 @@ impl<'a> Source<'a> {
             return None;
         }
         let read = |(other, spans): (&&'f str, &Vec<Span>)| {
-            let sure = spans.len() > 1 || self.names(other);
-            (sure && is_slip(name, other)).then(|| (*other, spans.iter().min().copied()))
+            let named = self.names(other);
+            // Of two that are read once each, nobody knows which is wrong: the second is said.
+            let sure = named || spans.len() > 1 || spans.iter().min() < own.iter().min();
+            let near = is_slip(name, other) || (named && is_plural(name, other));
+            (sure && near).then(|| (*other, spans.iter().min().copied()))
         };
-        let named = || self.keys().find(|key| is_slip(name, key));
+        let near = |key: &str| is_slip(name, key) || is_plural(name, key);
+        let named = || self.keys().find(|key| near(key));
         fields
             .iter()
             .filter_map(read)
@@ -216,15 +242,22 @@ impl<'a> Source<'a> {
             .or_else(|| named().map(|key| (key, None)))
     }
 
-    /// Words that look like keys of JSON.
+    /// Words that look like keys of JSON: in quotes, before a colon, or one of a list that a
+    /// program is asked for.
     fn keys(&self) -> impl Iterator<Item = &'a str> {
-        self.texts.iter().flat_map(|text| {
-            text.split(['"', '\''])
-                .filter(|word| (3..64).contains(&word.len()))
-                .filter(|word| {
-                    word.bytes()
-                        .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
-                })
+        let part = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+        let is_key = move |word: &&str| (3..64).contains(&word.len()) && word.bytes().all(part);
+        self.texts.iter().flat_map(move |text| {
+            let quoted = text.split(['"', '\'']);
+            let named = text
+                .match_indices([':', ','])
+                .chain([(text.len(), "")])
+                .map(move |(end, _)| {
+                    let before = &text.as_bytes()[..end];
+                    let length = before.iter().rev().take_while(|b| part(**b)).count();
+                    &text[end - length..end]
+                });
+            quoted.chain(named).filter(is_key)
         })
     }
 }

@@ -134,12 +134,15 @@ pub fn misspelt(survey: &Survey<'_>, report: &mut Report) {
             read.sort_unstable();
             read
         });
+        let ids = LazyCell::new(|| ids(unit));
         for (bind, _) in &uses.own[number].sets {
             if uses.reads(number, &bind.name) || inputs().any(|input| input == bind.name) {
                 continue;
             }
             let slips = read.iter().filter(|name| is_slip(&bind.name, name));
-            if let Some(near) = nearest(&bind.name, slips.copied()) {
+            if let Some(near) = nearest(&bind.name, slips.copied())
+                && !ids.contains(&bind.span)
+            {
                 let message = format!("nothing reads `{}`", bind.name);
                 report.add(
                     Diagnostic::new(&codes::MISSPELT_OUTPUT, bind.span, message)

@@ -167,7 +167,7 @@ impl Alone {
         }
         if let Some(what) = dialect::not_a_recipe(root) {
             // What says so may be what could not be read.
-            if !(is_json && broken) {
+            if !broken || (!is_json && root.map().is_some()) {
                 report.add(no_recipe(id, what, is_json));
             }
             return;

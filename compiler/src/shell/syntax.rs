@@ -286,7 +286,7 @@ impl Reader<'_> {
             "for" | "select" => self.for_loop(here, word)?,
             "case" => self.case(here)?,
             "{" => self.expect(&here, word, "}")?,
-            "[[" => self.test()?,
+            "[[" => self.test(here)?,
             "!" => {}
             // Of what follows these, bash itself takes more than its manual says.
             "time" | "coproc" => return Err(Stop::Unsure),
@@ -444,7 +444,13 @@ impl Reader<'_> {
                         break;
                     }
                     Some(b'|') => self.pos += 1,
-                    _ if self.word()? => {}
+                    _ if self.word()? => {
+                        self.blanks();
+                        // Words that follow each other are no pattern, but a command.
+                        if !matches!(self.peek(), None | Some(b'|' | b')' | b'\n' | b'(')) {
+                            return self.mismatch(&open, "case", "esac", List::default());
+                        }
+                    }
                     _ => return Err(Stop::Unsure),
                 }
             }
@@ -465,13 +471,19 @@ impl Reader<'_> {
     }
 
     /// After `[[`. Of one that makes no sense, even bash says different things.
-    fn test(&mut self) -> Read {
+    fn test(&mut self, open: Range<usize>) -> Read {
         let (mut operands, mut unary) = (0, false);
+        let mut group = false;
         loop {
             self.lines()?;
             let start = self.pos;
             // A word ends at blanks alone, as brackets and bars may belong to a pattern.
-            while self.peek().is_some_and(|byte| !b" \t\n".contains(&byte)) {
+            while let Some(byte) = self.peek().filter(|byte| !b" \t\n".contains(byte)) {
+                group |= byte == b'(';
+                // Behind a line break, even `;;` has been seen to end a test.
+                if byte == b';' && !group && !self.bytes[open.end..self.pos].contains(&b'\n') {
+                    return self.mismatch(&open, "[[", "]]", List::default());
+                }
                 self.part()?;
                 let ends = self
                     .peek()
