@@ -16,6 +16,7 @@ const OPERATORS: [&str; 14] = [
 /// Says what only a shell would understand; the words with `${x}` in them mean nothing else.
 pub fn look<'a>(lower: &mut Lower<'_, 'a>, text: Text<'a>, words: &[Word]) -> Vec<usize> {
     let mut expanded = Vec::new();
+    let prose = is_prose(words);
     let program = words.first().map_or("", |word| word.text.as_str());
     for (number, word) in words.iter().enumerate() {
         if expansion(lower, text, word, words) {
@@ -29,7 +30,7 @@ pub fn look<'a>(lower: &mut Lower<'_, 'a>, text: Text<'a>, words: &[Word]) -> Ve
         let shown = &word.text;
         // Whoever writes `\;` means the word.
         let bare = !word.quoted && word.lost.is_empty();
-        let ends = shown.len() > 1 && shown.ends_with(';') && number + 1 < words.len();
+        let ends = shown.len() > 1 && shown.ends_with(';') && number + 1 < words.len() && !prose;
         let finding = if bare && (is_operator(shown) || ends) {
             let help = match shown.as_str() {
                 "|" => "write the two commands as a list: each reads what the one before writes",
@@ -69,6 +70,12 @@ pub fn look<'a>(lower: &mut Lower<'_, 'a>, text: Text<'a>, words: &[Word]) -> Ve
         lower.add(finding);
     }
     expanded
+}
+
+/// Whether the words are sentences: some programs are asked in them.
+fn is_prose(words: &[Word]) -> bool {
+    let stops = |word: &Word| word.text.len() > 1 && word.text.ends_with(['.', ',', '?']);
+    words.len() > 8 && words.iter().any(stops)
 }
 
 /// `${x}` is a dollar sign and a placeholder.
