@@ -138,13 +138,14 @@ fn closed(
         let end = close + 1 + usize::from(text[close + 1..].starts_with('}'));
         at = end;
         let before = &text[..close];
-        let start = before.rfind(|c| !is_path_part(c)).map_or(0, |last| {
-            last + before[last..].chars().next().map_or(1, char::len_utf8)
-        });
-        let path = &text[start..close];
-        if text[end..].starts_with('}') {
+        // What is no part of a path may be the last byte of a letter, and then that is where it ends.
+        let last = before.bytes().rposition(|byte| !is_path_part(byte));
+        let start = last.map_or(0, |last| last + 1);
+        let whole = end - close == 2 && before[..start].ends_with("{{");
+        if whole || text[end..].starts_with('}') {
             continue;
         }
+        let path = &text[start..close];
         if !is_path(path) {
             suspect.form |= is_blank_of_form(before);
             continue;
@@ -202,8 +203,8 @@ fn is_blank_of_form(before: &str) -> bool {
     words.starts_with(char::is_alphabetic) && !words.contains(['"', ':', '}', '('])
 }
 
-fn is_path_part(c: char) -> bool {
-    c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '[' | ']')
+fn is_path_part(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'[' | b']')
 }
 
 /// Finds `$name` and `${name}`, as variables of a recipe are spelt.
