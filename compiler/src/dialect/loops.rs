@@ -3,11 +3,13 @@
 //! The condition of the step and what a failure does belong to the loop; tries and deadlines to
 //! each iteration.
 
+use super::literal::literal;
 use super::text::Lower;
 use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::doc::fields::{Fields, name_span, wrong_type};
 use crate::doc::{Kind, Plain, resolve};
+use crate::expr;
 use crate::ir::visit;
 use crate::ir::{Action, Bind, Each, Expr, Guard, Node, OnFailure, Read, Step, While};
 
@@ -138,8 +140,8 @@ impl Lower<'_> {
             .text("break_when", self.report)
             .and_then(|text| self.condition(text));
         let collect = self.bind(fields, "collect", Read::Value);
-        if let Some(over) = fields.text("foreach", self.report) {
-            let Some(over) = self.one_hole(over, "foreach") else {
+        if fields.has("foreach") {
+            let Some(over) = self.over(fields) else {
                 return Looping::No(Box::new(work));
             };
             return self.each(fields, work, binds, over, collect, until);
@@ -151,6 +153,22 @@ impl Lower<'_> {
             return self.repeat(fields, work, binds, condition, collect, until);
         }
         Looping::No(Box::new(work))
+    }
+
+    /// What a loop goes over. A list, or a name without braces, is wrong there, but what is meant is
+    /// plain enough to go on with.
+    fn over(&mut self, fields: &Fields<'_>) -> Option<Expr> {
+        let text = fields.text("foreach", self.report);
+        let Some(text) = text else {
+            let node = fields
+                .node("foreach")
+                .filter(|node| node.list().is_some())?;
+            return Some(literal(node, self.dialect.schema, self.report).expr(node.span));
+        };
+        let name = text.text();
+        let bare = !name.contains(['.', '[']) && expr::is_path(name);
+        let over = self.one_hole(text, "foreach");
+        over.or_else(|| bare.then(|| self.name(name, text.inner())))
     }
 
     fn each(

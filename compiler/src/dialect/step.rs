@@ -550,7 +550,8 @@ impl Lower<'_> {
             let mut finding = Diagnostic::new(&codes::BAD_VALUE, text.inner(), message)
                 .help("use letters, digits, `_` and `-`");
             let better = name.trim_start_matches("{{").trim_end_matches("}}").trim();
-            if better != name && !better.is_empty() && !better.contains(wrong) {
+            let braced = better != name && !better.is_empty() && !better.contains(wrong);
+            if braced {
                 finding = finding.help("write the name without braces").fix(Fix::safe(
                     format!("write `{better}`"),
                     text.inner(),
@@ -558,7 +559,12 @@ impl Lower<'_> {
                 ));
             }
             self.report.add(finding);
-            return None;
+            // That it is set is no second mistake.
+            return braced.then(|| Bind {
+                name: better.to_string(),
+                span: text.inner(),
+                read,
+            });
         }
         Some(Bind {
             name: name.to_string(),

@@ -165,7 +165,7 @@ impl Lower<'_> {
         read
     }
 
-    fn name(&self, name: &str, span: Span) -> Expr {
+    pub(super) fn name(&self, name: &str, span: Span) -> Expr {
         match self.facts.iter().find(|(known, _)| *known == name) {
             Some((_, fact)) => fact.clone().expr(span),
             None => {

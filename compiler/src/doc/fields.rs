@@ -51,13 +51,32 @@ pub fn wrong_type(what: &str, must: &str, node: Node<'_>, schema: Schema, report
             node.span,
             format!("{what} must be {must}, not {}", describe(node, schema)),
         )
-        .help(match node.text() {
-            Some(text) if text.text().contains("{{") && must.contains("number") => {
-                "no hole is filled in here: write the number itself".to_string()
-            }
-            _ => format!("write {must} here"),
-        }),
+        .help(instead(must, node)),
     );
+}
+
+/// What to write instead of a value of the wrong type.
+fn instead(must: &str, node: Node<'_>) -> String {
+    if let Some(written) = node.text().filter(|_| must.contains("number")) {
+        let text = written.text().trim();
+        if text.contains("{{") {
+            return "no hole is filled in here: write the number itself".to_string();
+        }
+        let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == ' ');
+        if digits.parse::<f64>().is_ok() {
+            return format!("write `{digits}`, without a unit");
+        }
+    }
+    if let (Some(items), "text") = (node.list(), must) {
+        let words: Vec<&str> = items
+            .iter()
+            .filter_map(|item| item.text().map(|word| word.text()))
+            .collect();
+        if !words.is_empty() && words.len() == items.len() {
+            return format!("write one text: `{}`", words.join(" "));
+        }
+    }
+    format!("write {must} here")
 }
 
 /// A scalar as text, whatever it would resolve to; for items of lists and values of maps.
