@@ -23,7 +23,7 @@ pub struct Request {
     pub env: Vec<(String, String)>,
     pub inherit: Inherit,
     pub cwd: PathBuf,
-    /// Bytes for the standard input; /dev/null if none.
+    /// Bytes for the standard input; /dev/null if there are none.
     pub stdin: Option<Vec<u8>>,
     pub timeout: Option<Duration>,
     /// Between TERM and KILL.

@@ -101,8 +101,11 @@ impl Launcher {
             environment: environment.map_err(refused)?,
             cwd: c_text(cwd.as_os_str().as_bytes()).map_err(refused)?,
         };
-        self.spawn(&command, parcel, request.stdin.is_some())
-            .map_err(refused)
+        let fed = request
+            .stdin
+            .as_ref()
+            .is_some_and(|bytes| !bytes.is_empty());
+        self.spawn(&command, parcel, fed).map_err(refused)
     }
 
     fn spawn(&self, command: &Command<'_>, parcel: Parcel<'_>, fed: bool) -> io::Result<Launched> {
