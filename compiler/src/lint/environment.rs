@@ -3,28 +3,46 @@
 use super::Survey;
 use super::flow::{Event, Flow, What, spelt, stands_for};
 use crate::codes;
-use crate::diagnostic::{Diagnostic, Fix, Report, nearest};
+use crate::diagnostic::{Diagnostic, Fix, Report};
 use crate::ir::{Action, Exports, Mention, Node, Script, Step, Unit};
 use crate::shell::Mentioned;
+use crate::spelling::Near;
 use rustc_hash::FxHashSet;
 use std::borrow::Cow;
+use std::cell::LazyCell;
 
 const PREFIX: &str = "RECIPE_VAR_";
 
-/// Whether the script itself, or its step, makes sure that the variable is there.
-fn is_provided(mention: &Mention, script: &Script, step: &Step) -> bool {
-    let in_env = match &step.node {
-        Node::Act(action) => match &**action {
-            Action::Exec(exec) => exec.env.iter().any(|(name, _)| *name == mention.name),
-            _ => false,
-        },
-        _ => false,
-    };
-    in_env
-        || script.vars.iter().any(|var| var.name == mention.name)
-        || script.mentions.iter().any(|other| {
-            other.name == mention.name && matches!(other.how, Mentioned::Set | Mentioned::Guarded)
-        })
+/// The variables that a script itself, or its step, makes sure of. Events of one script stand next
+/// to each other, so that the last one that was asked for is the one to keep.
+#[derive(Default)]
+struct Provided<'a> {
+    last: Option<(&'a Script, FxHashSet<&'a str>)>,
+}
+
+impl<'a> Provided<'a> {
+    fn has(&mut self, mention: &Mention, script: &'a Script, step: &'a Step) -> bool {
+        let known = match self.last.take() {
+            Some((last, names)) if std::ptr::eq(last, script) => names,
+            _ => provided(script, step),
+        };
+        let (_, names) = self.last.insert((script, known));
+        names.contains(mention.name.as_str())
+    }
+}
+
+fn provided<'a>(script: &'a Script, step: &'a Step) -> FxHashSet<&'a str> {
+    let mut names: FxHashSet<&str> = FxHashSet::default();
+    if let Node::Act(action) = &step.node
+        && let Action::Exec(exec) = &**action
+    {
+        names.extend(exec.env.iter().map(|(name, _)| name.as_str()));
+    }
+    names.extend(script.vars.iter().map(|var| var.name.as_str()));
+    let sure = |other: &&Mention| matches!(other.how, Mentioned::Set | Mentioned::Guarded);
+    let mentions = script.mentions.iter().filter(sure);
+    names.extend(mentions.map(|other| other.name.as_str()));
+    names
 }
 
 /// A script that is given nothing but its holes expands a name that only an export could set.
@@ -33,6 +51,8 @@ pub fn not_exported(survey: &Survey<'_>, report: &mut Report) {
         if unit.exports != Exports::Nothing {
             continue;
         }
+        let known = LazyCell::new(|| names(unit, flow));
+        let mut provided = Provided::default();
         for event in &flow.events {
             let What::Mention { mention, script } = event.what else {
                 continue;
@@ -40,7 +60,7 @@ pub fn not_exported(survey: &Survey<'_>, report: &mut Report) {
             let Some(rest) = mention.name.strip_prefix(PREFIX) else {
                 continue;
             };
-            if mention.how != Mentioned::Expanded || is_provided(mention, script, event.step) {
+            if mention.how != Mentioned::Expanded || provided.has(mention, script, event.step) {
                 continue;
             }
             let message = format!(
@@ -48,8 +68,7 @@ pub fn not_exported(survey: &Survey<'_>, report: &mut Report) {
                 mention.name
             );
             let finding = Diagnostic::new(&codes::NOT_EXPORTED, mention.span, message);
-            let known = names(unit, flow);
-            report.add(match known.iter().find(|name| **name == rest) {
+            report.add(match known.get(rest) {
                 Some(name) => finding
                     .help(format!(
                         "write `{{{{{name}}}}}`; scripts here are given only what their holes name"
@@ -65,20 +84,20 @@ pub fn not_exported(survey: &Survey<'_>, report: &mut Report) {
     }
 }
 
-fn names<'a>(unit: &'a Unit, flow: &Flow<'a>) -> Vec<&'a str> {
-    let mut names: Vec<&str> = unit
+fn names<'a>(unit: &'a Unit, flow: &Flow<'a>) -> FxHashSet<&'a str> {
+    let mut names: FxHashSet<&str> = unit
         .inputs
         .iter()
         .map(|input| input.name.as_str())
         .collect();
     for event in &flow.events {
         match event.what {
-            What::Set { bind } | What::Item { bind } => names.push(&bind.name),
+            What::Set { bind } | What::Item { bind } => {
+                names.insert(&bind.name);
+            }
             _ => {}
         }
     }
-    names.sort_unstable();
-    names.dedup();
     names
 }
 
@@ -100,6 +119,8 @@ pub fn misspelt(survey: &Survey<'_>, report: &mut Report) {
         known.extend(&links.sets[number]);
         known.extend(&unit.given);
         let spellings: FxHashSet<Cow<'_, str>> = known.iter().copied().map(spelt).collect();
+        let near: LazyCell<Near<'_>, _> = LazyCell::new(|| known.iter().copied().collect());
+        let mut provided = Provided::default();
         for event in &flow.events {
             let What::Mention { mention, script } = event.what else {
                 continue;
@@ -108,13 +129,13 @@ pub fn misspelt(survey: &Survey<'_>, report: &mut Report) {
                 continue;
             };
             let there = || stands_for(&mention.name, |name| spellings.contains(name));
-            if mention.how == Mentioned::Word || there() || is_provided(mention, script, event.step)
+            if mention.how == Mentioned::Word
+                || there()
+                || provided.has(mention, script, event.step)
             {
                 continue;
             }
-            // Of two that are as near, always the same one.
-            known.sort_unstable();
-            let Some(near) = nearest(rest, known.iter().copied()) else {
+            let Some(near) = near.nearest(rest, |_| true) else {
                 continue;
             };
             let message = format!(

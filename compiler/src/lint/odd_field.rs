@@ -9,11 +9,13 @@ use super::Survey;
 use super::flow::{Flow, What};
 use super::{results, words};
 use crate::codes;
-use crate::diagnostic::{Applicability, Diagnostic, Fix, Report, is_slip};
+use crate::diagnostic::{Applicability, Diagnostic, Fix, Report};
 use crate::ir::visit;
 use crate::ir::{Action, Expr, ExprKind, Input, Node, Part, ScriptPart, Step, Unit};
 use crate::source::Span;
+use crate::spelling::Slips;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::cell::{LazyCell, OnceCell};
 
 /// Where each field of a value is read.
 type Fields<'a> = FxHashMap<&'a str, Vec<Span>>;
@@ -42,14 +44,33 @@ pub fn check(survey: &Survey<'_>, report: &mut Report) {
             continue;
         }
         let exported = exported(flow);
+        let mut sources: FxHashMap<&str, Source<'_>> = FxHashMap::default();
         for (path, (root, fields)) in &values {
-            let mut source = Source::new(producers.get(root).into_iter().flatten());
-            source.exported = exported.get(path.as_str());
+            let source = sources
+                .entry(root)
+                .or_insert_with(|| Source::new(producers.get(root).into_iter().flatten()));
+            let exported = exported.get(path.as_str());
+            let is_named = |name: &str| {
+                exported.is_some_and(|fields| fields.contains(name)) || source.names(name)
+            };
+            // Fields that are read more often, or that the makers of the value name.
+            let sure = LazyCell::new(|| {
+                let sure = fields
+                    .iter()
+                    .filter(|(name, spans)| spans.len() > 1 || is_named(name));
+                let mut sure: Vec<&str> = sure.map(|(name, _)| *name).collect();
+                sure.sort_unstable();
+                Slips::new(sure)
+            });
             for (name, spans) in fields {
-                if let ([span], Some((near, place))) =
-                    (spans.as_slice(), source.meant(name, fields))
-                {
-                    report.add(odd(path, name, *span, near, place));
+                let [span] = spans.as_slice() else { continue };
+                if is_named(name) {
+                    continue;
+                }
+                let read = sure.nearest(name, |_| true);
+                let place = read.and_then(|near| fields.get(near)?.iter().min());
+                if let Some(near) = read.or_else(|| source.key(name)) {
+                    report.add(odd(path, name, *span, near, place.copied()));
                 }
             }
         }
@@ -149,8 +170,9 @@ fn spell(expr: &Expr, out: &mut String) {
 /// What the steps that make a value are told, or run.
 struct Source<'a> {
     texts: Vec<&'a str>,
-    /// Fields that scripts read by themselves.
-    exported: Option<&'a FxHashSet<&'a str>>,
+    words: FxHashSet<&'a str>,
+    /// Words that look like keys of JSON.
+    keys: OnceCell<Slips<'a>>,
 }
 
 impl<'a> Source<'a> {
@@ -176,55 +198,41 @@ impl<'a> Source<'a> {
                 _ => {}
             }
         }
+        let words = texts.iter().flat_map(|text| text.split(is_between));
         Source {
+            words: words.collect(),
             texts,
-            exported: None,
+            keys: OnceCell::new(),
         }
     }
 
     /// Whether a name stands in one of the texts, as a word of its own.
     fn names(&self, name: &str) -> bool {
-        let part = |c: char| c.is_alphanumeric() || c == '_';
-        let exported = self.exported.is_some_and(|fields| fields.contains(name));
-        exported
-            || self.texts.iter().any(|text| {
-                text.match_indices(name).any(|(at, _)| {
-                    let after = &text[at + name.len()..];
-                    !text[..at].ends_with(part) && !after.starts_with(part)
-                })
-            })
-    }
-
-    /// The field that was meant, and where it is read: one that is read more often or that the
-    /// makers of the value name, if they do not name the one in question.
-    fn meant<'f>(&self, name: &str, fields: &Fields<'f>) -> Option<(&'f str, Option<Span>)>
-    where
-        'a: 'f,
-    {
-        if self.names(name) {
-            return None;
+        if !name.contains(is_between) {
+            return self.words.contains(name);
         }
-        let read = |(other, spans): (&&'f str, &Vec<Span>)| {
-            let sure = spans.len() > 1 || self.names(other);
-            (sure && is_slip(name, other)).then(|| (*other, spans.iter().min().copied()))
-        };
-        let named = || self.keys().find(|key| is_slip(name, key));
-        fields
-            .iter()
-            .filter_map(read)
-            .min()
-            .or_else(|| named().map(|key| (key, None)))
-    }
-
-    /// Words that look like keys of JSON.
-    fn keys(&self) -> impl Iterator<Item = &'a str> {
-        self.texts.iter().flat_map(|text| {
-            text.split(['"', '\''])
-                .filter(|word| (3..64).contains(&word.len()))
-                .filter(|word| {
-                    word.bytes()
-                        .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
-                })
+        self.texts.iter().any(|text| {
+            text.match_indices(name).any(|(at, _)| {
+                let after = &text[at + name.len()..];
+                let part = |c: char| !is_between(c);
+                !text[..at].ends_with(part) && !after.starts_with(part)
+            })
         })
     }
+
+    /// The key of which a name is a slip.
+    fn key(&self, name: &str) -> Option<&'a str> {
+        let keys = self.keys.get_or_init(|| {
+            let words = self.texts.iter().flat_map(|text| text.split(['"', '\'']));
+            let short = words.filter(|word| (3..64).contains(&word.len()));
+            let key = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+            Slips::new(short.filter(|word| word.bytes().all(key)))
+        });
+        keys.nearest(name, |_| true)
+    }
+}
+
+/// Whether a letter stands between words.
+fn is_between(letter: char) -> bool {
+    !letter.is_alphanumeric() && letter != '_'
 }
