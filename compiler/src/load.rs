@@ -13,13 +13,15 @@ use crate::doc::{self, json, yaml};
 use crate::ir::flow::Flow;
 use crate::ir::{Action, ExprKind, Literal, Node, Part, Program, Script, Step, Text, Unit, visit};
 use crate::source::{Source, SourceId, Sources, Span};
+use crate::spelling::Near;
 use crate::suppress::{self, Ignore};
 use crate::world::{ReadError, World};
 use bumpalo::Bump;
 use findings::{missing, no_recipe, not_utf8, unreadable};
 use rrc_vm::text::render;
 use rrc_vm::value::Map;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::cell::LazyCell;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -395,14 +397,16 @@ impl Loader<'_> {
 
     /// Steps that a child wants to come after, and that it does not have itself.
     fn after_parents(&mut self, base: &Unit, after: &[(String, Span)]) {
-        let mut ids: Vec<&str> = Vec::new();
+        let mut ids: FxHashSet<&str> = FxHashSet::default();
         for step in &base.steps {
-            visit::steps(step, &mut |step| ids.push(&step.id));
+            visit::steps(step, &mut |step| {
+                ids.insert(&step.id);
+            });
         }
+        let near: LazyCell<Near<'_>, _> = LazyCell::new(|| ids.iter().copied().collect());
         for (name, span) in after {
-            if !ids.contains(&name.as_str()) {
-                self.report
-                    .add(unknown_step(name, *span, ids.iter().copied()));
+            if !ids.contains(name.as_str()) {
+                self.report.add(unknown_step(name, *span, &near));
             }
         }
     }

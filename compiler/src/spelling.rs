@@ -195,10 +195,19 @@ impl<'a> FromIterator<&'a str> for Near<'a> {
 impl<'a> Near<'a> {
     /// The same as [`nearest`] of those that are wanted, in the order of the alphabet.
     pub fn nearest(&self, written: &str, wanted: impl Fn(&str) -> bool) -> Option<&'a str> {
+        self.nearer(None, written, wanted).map(|(_, name)| name)
+    }
+
+    /// The same, if it is nearer than what was found elsewhere: names and how many edits they take.
+    pub fn nearer(
+        &self,
+        mut best: Option<(usize, &'a str)>,
+        written: &str,
+        wanted: impl Fn(&str) -> bool,
+    ) -> Option<(usize, &'a str)> {
         let letters = letters(written);
         let limit = limit(&letters);
         let own = kinds(&letters);
-        let mut best: Option<(usize, &str)> = None;
         // Names of the same length are the likeliest, and once one is found fewer need a look.
         let mut lengths: SmallVec<[usize; 7]> =
             (letters.len().saturating_sub(limit)..=letters.len() + limit).collect();
@@ -206,7 +215,7 @@ impl<'a> Near<'a> {
         for length in lengths {
             let names = self.lengths.get(&length).map_or(&[][..], Vec::as_slice);
             if !self.may_look(names.len()) {
-                return None;
+                return best;
             }
             for (theirs, name) in names {
                 let most = match best {
@@ -220,7 +229,7 @@ impl<'a> Near<'a> {
                     continue;
                 }
                 if !self.may_look(LETTER * length) {
-                    return None;
+                    return best;
                 }
                 let distance = edits(&letters, name, most);
                 if distance <= most {
@@ -228,7 +237,7 @@ impl<'a> Near<'a> {
                 }
             }
         }
-        best.map(|(_, name)| name)
+        best
     }
 
     fn may_look(&self, more: usize) -> bool {

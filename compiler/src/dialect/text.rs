@@ -17,7 +17,7 @@ use crate::ir::{
 use crate::shell;
 use crate::source::Span;
 use rrc_vm::isa::Builtin;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
 
 /// How much is said about one condition.
@@ -385,10 +385,13 @@ impl Lower<'_> {
             }
         }
         let mut at: Vec<shell::HoleAt> = Vec::with_capacity(holes.len());
-        for (range, hole) in plain.holes.iter().zip(&holes) {
+        let mut firsts: Vec<usize> = Vec::with_capacity(holes.len());
+        let places = plain.holes.iter().zip(&holes);
+        for ((range, hole), (name, first)) in places.zip(shell_names(&holes)) {
+            firsts.push(first);
             at.push(shell::HoleAt {
                 range: range.clone(),
-                name: shell_name(hole, &holes, &at),
+                name,
                 filter: match hole.filter {
                     None => shell::Filter::None,
                     Some((Filter::Json, _)) => shell::Filter::Json,
@@ -423,7 +426,10 @@ impl Lower<'_> {
         }
         let value = |hole: &Hole| self.hole(written, hole);
         script.vars.reserve_exact(holes.len());
-        for ((hole, at), position) in holes.iter().zip(at).zip(&compiled.positions) {
+        // Which variable the first hole of each path is, as text and as a number.
+        let mut known: Vec<[Option<usize>; 2]> = vec![[None; 2]; holes.len()];
+        let places = holes.iter().zip(at).zip(firsts);
+        for (((hole, at), first), position) in places.zip(&compiled.positions) {
             let (name, form) = match position.reach {
                 shell::Use::Env => (at.name, VarForm::Text),
                 shell::Use::Integer { or_empty } => {
@@ -439,15 +445,19 @@ impl Lower<'_> {
                 | shell::Use::Unused
                 | shell::Use::Refused => continue,
             };
-            match script.vars.iter_mut().find(|var| var.name == name) {
+            let known = &mut known[first][usize::from(form != VarForm::Text)];
+            match known.and_then(|known| script.vars.get_mut(known)) {
                 // The stricter form holds for both places.
                 Some(var) if form == VarForm::Integer => var.form = form,
                 Some(_) => {}
-                None => script.vars.push(ScriptVar {
-                    name,
-                    value: value(hole),
-                    form,
-                }),
+                None => {
+                    *known = Some(script.vars.len());
+                    script.vars.push(ScriptVar {
+                        name,
+                        value: value(hole),
+                        form,
+                    });
+                }
             }
         }
         let marks: Vec<ScriptPart> = compiled
@@ -607,15 +617,42 @@ impl Plain {
     }
 }
 
-/// The name that a script reads the value of a hole by, after those `before` it: each path has one,
-/// no two have the same.
-fn shell_name(hole: &Hole, holes: &[Hole], before: &[shell::HoleAt]) -> String {
-    let path = &hole.path;
+/// The names that a script reads the values of holes by, each with the first hole that has it: each
+/// path has one, no two have the same.
+fn shell_names(holes: &[Hole]) -> Vec<(String, usize)> {
     let is_json = |hole: &Hole| matches!(hole.filter, Some((Filter::Json, _)));
-    let same = |other: &Hole| other.path.is_same(path) && is_json(other) == is_json(hole);
-    if let Some((_, named)) = holes.iter().zip(before).find(|(other, _)| same(other)) {
-        return named.name.clone();
+    let mut firsts = FxHashMap::default();
+    let mut taken: FxHashMap<String, usize> = FxHashMap::default();
+    let mut names: Vec<(String, usize)> = Vec::with_capacity(holes.len());
+    for (number, hole) in holes.iter().enumerate() {
+        let first = *firsts
+            .entry((hole.path.kinds(), is_json(hole)))
+            .or_insert(number);
+        let name = match names.get(first) {
+            Some((name, _)) => name.clone(),
+            None => untaken(shell_name(&hole.path), &mut taken),
+        };
+        names.push((name, first));
     }
+    names
+}
+
+/// The name itself, or with a number: each that was given is there with the number to try next.
+fn untaken(name: String, taken: &mut FxHashMap<String, usize>) -> String {
+    let Some(next) = taken.get(&name).copied() else {
+        taken.insert(name.clone(), 2);
+        return name;
+    };
+    let numbered = |number: usize| format!("{name}_{number}");
+    let free = (next..).find(|number| !taken.contains_key(&numbered(*number)));
+    let number = free.unwrap_or(next);
+    taken.insert(numbered(number), 2);
+    let found = numbered(number);
+    taken.insert(name, number + 1);
+    found
+}
+
+fn shell_name(path: &Path) -> String {
     const START: &str = "RECIPE_VAR_";
     // Each bracket or dot becomes two bytes at most.
     let mut name = String::with_capacity(START.len() + 2 * path.range.len());
@@ -632,13 +669,6 @@ fn shell_name(hole: &Hole, holes: &[Hole], before: &[shell::HoleAt]) -> String {
             ),
             SegmentKind::Index(at) => name.push_str(&at.to_string().replace('-', "_")),
         }
-    }
-    let length = name.len();
-    let mut number = 2;
-    while before.iter().any(|taken| taken.name == name) {
-        name.truncate(length);
-        name.push_str(&format!("_{number}"));
-        number += 1;
     }
     name
 }

@@ -4,7 +4,7 @@ use super::Survey;
 use super::flow::{Event, Flow, What, spelt, stands_for};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Fix, Report};
-use crate::ir::{Action, Exports, Mention, Node, Script, Step, Unit};
+use crate::ir::{Action, Exports, Mention, Node, Script, Step, Text, Unit};
 use crate::shell::Mentioned;
 use crate::spelling::Near;
 use rustc_hash::FxHashSet;
@@ -13,36 +13,46 @@ use std::cell::LazyCell;
 
 const PREFIX: &str = "RECIPE_VAR_";
 
-/// The variables that a script itself, or its step, makes sure of. Events of one script stand next
-/// to each other, so that the last one that was asked for is the one to keep.
+/// The variables that a script has by itself. Events of one script stand next to each other, so
+/// that the last one that was asked for is the one to keep.
 #[derive(Default)]
-struct Provided<'a> {
+pub(super) struct Held<'a> {
     last: Option<(&'a Script, FxHashSet<&'a str>)>,
 }
 
-impl<'a> Provided<'a> {
-    fn has(&mut self, mention: &Mention, script: &'a Script, step: &'a Step) -> bool {
-        let known = match self.last.take() {
-            Some((last, names)) if std::ptr::eq(last, script) => names,
-            _ => provided(script, step),
+impl<'a> Held<'a> {
+    /// Those of its holes, those of the step, and those that it mentions in one of these ways.
+    pub(super) fn names(
+        &mut self,
+        script: &'a Script,
+        env: &'a [(String, Text)],
+        counts: fn(Mentioned) -> bool,
+    ) -> &FxHashSet<&'a str> {
+        let known = self.last.take();
+        let same = known.filter(|(last, _)| std::ptr::eq(*last, script));
+        let (_, names) = self.last.insert(same.unwrap_or_else(|| {
+            let vars = script.vars.iter().map(|var| var.name.as_str());
+            let mentions = script.mentions.iter().filter(|other| counts(other.how));
+            let names = vars.chain(mentions.map(|other| other.name.as_str()));
+            let names = names.chain(env.iter().map(|(name, _)| name.as_str()));
+            (script, names.collect())
+        }));
+        names
+    }
+
+    /// Whether the script itself, or its step, makes sure that a variable is there.
+    fn provides(&mut self, mention: &Mention, script: &'a Script, step: &'a Step) -> bool {
+        let sure = |how| matches!(how, Mentioned::Set | Mentioned::Guarded);
+        let env = match &step.node {
+            Node::Act(action) => match &**action {
+                Action::Exec(exec) => exec.env.as_slice(),
+                _ => &[],
+            },
+            _ => &[],
         };
-        let (_, names) = self.last.insert((script, known));
+        let names = self.names(script, env, sure);
         names.contains(mention.name.as_str())
     }
-}
-
-fn provided<'a>(script: &'a Script, step: &'a Step) -> FxHashSet<&'a str> {
-    let mut names: FxHashSet<&str> = FxHashSet::default();
-    if let Node::Act(action) = &step.node
-        && let Action::Exec(exec) = &**action
-    {
-        names.extend(exec.env.iter().map(|(name, _)| name.as_str()));
-    }
-    names.extend(script.vars.iter().map(|var| var.name.as_str()));
-    let sure = |other: &&Mention| matches!(other.how, Mentioned::Set | Mentioned::Guarded);
-    let mentions = script.mentions.iter().filter(sure);
-    names.extend(mentions.map(|other| other.name.as_str()));
-    names
 }
 
 /// A script that is given nothing but its holes expands a name that only an export could set.
@@ -52,7 +62,7 @@ pub fn not_exported(survey: &Survey<'_>, report: &mut Report) {
             continue;
         }
         let known = LazyCell::new(|| names(unit, flow));
-        let mut provided = Provided::default();
+        let mut held = Held::default();
         for event in &flow.events {
             let What::Mention { mention, script } = event.what else {
                 continue;
@@ -60,7 +70,7 @@ pub fn not_exported(survey: &Survey<'_>, report: &mut Report) {
             let Some(rest) = mention.name.strip_prefix(PREFIX) else {
                 continue;
             };
-            if mention.how != Mentioned::Expanded || provided.has(mention, script, event.step) {
+            if mention.how != Mentioned::Expanded || held.provides(mention, script, event.step) {
                 continue;
             }
             let message = format!(
@@ -120,7 +130,7 @@ pub fn misspelt(survey: &Survey<'_>, report: &mut Report) {
         known.extend(&unit.given);
         let spellings: FxHashSet<Cow<'_, str>> = known.iter().copied().map(spelt).collect();
         let near: LazyCell<Near<'_>, _> = LazyCell::new(|| known.iter().copied().collect());
-        let mut provided = Provided::default();
+        let mut held = Held::default();
         for event in &flow.events {
             let What::Mention { mention, script } = event.what else {
                 continue;
@@ -131,7 +141,7 @@ pub fn misspelt(survey: &Survey<'_>, report: &mut Report) {
             let there = || stands_for(&mention.name, |name| spellings.contains(name));
             if mention.how == Mentioned::Word
                 || there()
-                || provided.has(mention, script, event.step)
+                || held.provides(mention, script, event.step)
             {
                 continue;
             }

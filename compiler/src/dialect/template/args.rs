@@ -1,7 +1,7 @@
 //! `args` and `defaults`: what a template can be given, and what it has when it is not.
 
 use super::habits::without;
-use super::names::{Arg, Defaults, Env, MOST_TERMS, Preset, repeat_name};
+use super::names::{Arg, Args, Declarations, Defaults, Env, MOST_TERMS, Preset, repeat_name};
 use super::node::wrong_type;
 use super::{Lower, holes};
 use crate::codes;
@@ -32,7 +32,7 @@ impl<'a> Lower<'_, 'a> {
         let mut env = match self.field(node, "args") {
             Some(args) => match self.args(args, repeats) {
                 Some(args) => Env {
-                    args: Some(Rc::new(args)),
+                    args: Some(Rc::new(Declarations::new(args))),
                     ..env.clone()
                 },
                 None => env.clone(),
@@ -50,14 +50,14 @@ impl<'a> Lower<'_, 'a> {
         env
     }
 
-    fn args(&mut self, node: Node<'a>, repeats: bool) -> Option<Vec<Arg<'a>>> {
+    fn args(&mut self, node: Node<'a>, repeats: bool) -> Option<Args<'a>> {
         let Kind::List(items) = node.kind else {
             if !node.is_broken() {
                 self.add(wrong_type("args", "a list of declarations", node));
             }
             return None;
         };
-        let mut args: Vec<Arg<'a>> = Vec::new();
+        let mut args = Args::default();
         for item in items {
             let Some(text) = self.text(*item) else {
                 if !item.is_broken() {
@@ -72,7 +72,7 @@ impl<'a> Lower<'_, 'a> {
             let Some(arg) = self.arg(text, repeats) else {
                 continue;
             };
-            if let Some(first) = args.iter().find(|known| known.name == arg.name) {
+            if let Some(first) = args.get(arg.name) {
                 let message = format!("`{}` is declared twice", arg.name);
                 let first = first.span;
                 self.add(
@@ -82,7 +82,7 @@ impl<'a> Lower<'_, 'a> {
                 );
                 continue;
             }
-            args.push(arg);
+            args.insert(arg.name, arg);
         }
         Some(args)
     }
@@ -188,8 +188,9 @@ impl<'a> Lower<'_, 'a> {
     /// The types of arguments are those of their defaults; the values of a node's own defaults are
     /// looked at where they stand.
     fn check_defaults(&mut self, node: Node<'a>, env: &Env<'a>) {
-        let args = env.args.clone();
-        for arg in args.iter().flat_map(|args| args.iter()) {
+        // What is declared around the node was looked at there.
+        let args = env.args.clone().filter(|_| self.field(node, "args").is_some());
+        for arg in args.iter().flat_map(|args| args.all.values()) {
             if let Some(kind) = &arg.kind {
                 let word = word_of(kind);
                 self.declare(arg.name, kind.clone(), &word, arg.span);
@@ -198,7 +199,7 @@ impl<'a> Lower<'_, 'a> {
         let own = node.get("defaults").and_then(|defaults| defaults.map());
         for entry in own.unwrap_or_default() {
             let Some(name) = entry.name() else { continue };
-            let Some(default) = env.defaults.get(name) else {
+            let Some(default) = env.preset(name) else {
                 continue;
             };
             let kind = env.arg(name).and_then(|arg| arg.kind.clone());
@@ -241,7 +242,7 @@ impl<'a> Lower<'_, 'a> {
         }
         let met = said
             .iter()
-            .filter_map(|name| env.defaults.get(name.as_str()));
+            .filter_map(|name| env.preset(name.as_str()));
         self.said.extend(met.map(|default| default.span));
     }
 
@@ -291,7 +292,7 @@ impl<'a> Lower<'_, 'a> {
         if let Some(default) = default {
             self.check_default(name, &Literal::Text(default.to_string()), &kind, span);
         }
-        if let Some(default) = env.defaults.get(name) {
+        if let Some(default) = env.preset(name) {
             let (value, span) = (default.value.clone(), default.span);
             self.check_default(name, &value, &kind, span);
         }
