@@ -29,9 +29,10 @@ const LOOP_NAMES: [&str; 2] = ["_loop_index", "_loop_iteration"];
 pub fn resolve<'a>(program: &'a Program, report: &mut Report) -> Links<'a> {
     let (sure, known) = (!report.has_errors(), report.findings.len());
     let links = Links::new(program);
+    let mut needed = FxHashMap::default();
     for (number, unit) in program.units.iter().enumerate() {
         Scope::new(program, &links, number).unit(unit, report);
-        inputs_given(program, &links, unit, report);
+        inputs_given(program, &links, unit, &mut needed, report);
     }
     say_once(&mut report.findings, known);
     // A name may be missing only because of a mistake that was found before, such as a loop that
@@ -103,50 +104,74 @@ fn say_once(findings: &mut Vec<Diagnostic>, from: usize) {
 
 /// What one call gives a recipe, another must give as well. A name that no call gives is said
 /// where it is read.
-fn inputs_given(program: &Program, links: &Links<'_>, unit: &Unit, report: &mut Report) {
-    let mut calls: Vec<(usize, &Call)> = Vec::new();
+fn inputs_given(
+    program: &Program,
+    links: &Links<'_>,
+    unit: &Unit,
+    needed: &mut FxHashMap<usize, Vec<(String, Span)>>,
+    report: &mut Report,
+) {
     for step in &unit.steps {
-        visit::calls(step, &mut |call| match call.target {
-            Some(target) if !call.inherits => calls.push((target, call)),
-            _ => {}
-        });
-    }
-    for (target, call) in calls {
-        let given: FxHashSet<&str> = call.context.iter().map(|(name, _)| name.as_str()).collect();
-        let mut wanted: Vec<&str> = links.given[target]
-            .iter()
-            .copied()
-            .filter(|name| !given.contains(name))
-            .collect();
-        if wanted.is_empty() {
-            continue;
-        }
-        wanted.sort_unstable();
-        let child = &program.units[target];
-        let mut alone = Report::default();
-        let mut scope = Scope::new(program, links, target);
-        scope.brief = true;
-        wanted.iter().for_each(|name| {
-            let own = child.inputs.iter().any(|input| input.name == *name);
-            scope.visible.insert(name, u32::from(own));
-        });
-        scope.unit(child, &mut alone);
-        for name in wanted {
-            let words = nothing_defines(name);
-            let Some(read) = alone.findings.iter().find(|found| found.message == words) else {
-                continue;
+        visit::calls(step, &mut |call| {
+            let Some(target) = call.target.filter(|_| !call.inherits) else {
+                return;
             };
-            let message = format!(
-                "`{}` needs `{name}`, and this call does not give it",
-                child.name
-            );
-            report.add(
-                Diagnostic::new(&codes::MISSING_INPUT, call.recipe.span, message)
-                    .label(read.span, format!("`{name}` is read here"))
-                    .help(format!("add `{name}` to the `context` of this step")),
-            );
-        }
+            let needs = needed
+                .entry(target)
+                .or_insert_with(|| needs(program, links, target));
+            if needs.is_empty() {
+                return;
+            }
+            let given = call.context.iter().map(|(name, _)| name.as_str());
+            let given: FxHashSet<&str> = given.collect();
+            let child = &program.units[target];
+            for (name, read) in needs
+                .iter()
+                .filter(|(name, _)| !given.contains(name.as_str()))
+            {
+                let message = format!(
+                    "`{}` needs `{name}`, and this call does not give it",
+                    child.name
+                );
+                report.add(
+                    Diagnostic::new(&codes::MISSING_INPUT, call.recipe.span, message)
+                        .label(*read, format!("`{name}` is read here"))
+                        .help(format!("add `{name}` to the `context` of this step")),
+                );
+            }
+        });
     }
+}
+
+/// What a recipe cannot do without of that which calls give it, and where it reads it first.
+fn needs(program: &Program, links: &Links<'_>, target: usize) -> Vec<(String, Span)> {
+    let mut given: Vec<&str> = links.given[target].iter().copied().collect();
+    if given.is_empty() {
+        return Vec::new();
+    }
+    given.sort_unstable();
+    let child = &program.units[target];
+    let own: FxHashSet<&str> = child
+        .inputs
+        .iter()
+        .map(|input| input.name.as_str())
+        .collect();
+    let mut alone = Report::default();
+    let mut scope = Scope::new(program, links, target);
+    scope.brief = true;
+    for name in &given {
+        scope.visible.insert(name, u32::from(own.contains(name)));
+    }
+    scope.unit(child, &mut alone);
+    let mut read: FxHashMap<&str, Span> = FxHashMap::default();
+    for found in &alone.findings {
+        read.entry(&found.message).or_insert(found.span);
+    }
+    let needed = given.into_iter().filter_map(|name| {
+        let place = read.get(nothing_defines(name).as_str())?;
+        Some((name.to_string(), *place))
+    });
+    needed.collect()
 }
 
 fn nothing_defines(name: &str) -> String {

@@ -281,7 +281,9 @@ impl<'a> Slips<'a> {
         let mut best: Option<(bool, u32)> = None;
         for hash in remains(written) {
             let from = self.left.partition_point(|(other, _)| *other < hash);
-            let same = self.left[from..].iter().take_while(|(other, _)| *other == hash);
+            let same = self.left[from..]
+                .iter()
+                .take_while(|(other, _)| *other == hash);
             for (_, number) in same {
                 let name = self.names[*number as usize];
                 if !may_look(&self.looks, LETTER) {

@@ -259,7 +259,10 @@ impl Scalars {
 
     /// How far the scalars go that begin on a line.
     fn reach(&self, line: &Range<usize>) -> u32 {
-        let from = |at: usize| self.ends.partition_point(|(start, _)| (*start as usize) < at);
+        let from = |at: usize| {
+            self.ends
+                .partition_point(|(start, _)| (*start as usize) < at)
+        };
         let ends = &self.ends[from(line.start)..from(line.end)];
         ends.iter().map(|(_, end)| *end).max().unwrap_or(0)
     }
@@ -351,7 +354,10 @@ impl Found {
     fn new(findings: &[Diagnostic]) -> Found {
         let mut codes: FxHashMap<&str, Vec<Span>> = FxHashMap::default();
         for finding in findings {
-            codes.entry(finding.code.code).or_default().push(finding.span);
+            codes
+                .entry(finding.code.code)
+                .or_default()
+                .push(finding.span);
         }
         codes.values_mut().for_each(|places| places.sort_unstable());
         Found { codes }
@@ -403,7 +409,9 @@ impl Ignore {
         match &mut form {
             Form::Listed(listed, _) => {
                 for entry in listed.iter_mut().filter(|entry| !entry.used) {
-                    let found = entry.code.and_then(|code| found.first(code.code, self, true));
+                    let found = entry
+                        .code
+                        .and_then(|code| found.first(code.code, self, true));
                     entry.used = found.is_some();
                 }
             }
@@ -474,13 +482,7 @@ fn judge(ignore: &Ignore, codes: &Codes, report: &mut Report) {
     }
 }
 
-fn judge_list(
-    ignore: &Ignore,
-    listed: &[Listed],
-    inner: Span,
-    codes: &Codes,
-    report: &mut Report,
-) {
+fn judge_list(ignore: &Ignore, listed: &[Listed], inner: Span, codes: &Codes, report: &mut Report) {
     for entry in listed.iter().filter(|entry| entry.code.is_none()) {
         let message = format!("there is no finding `{}`", entry.text);
         let finding = Diagnostic::new(&codes::BAD_IGNORE, entry.span, message);

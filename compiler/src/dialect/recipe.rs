@@ -57,7 +57,7 @@ pub fn lower(
         halves: Vec::new(),
         tags: Vec::new(),
         graph: false,
-        secrets: Vec::new(),
+        secrets: FxHashSet::default(),
         tame: FxHashSet::default(),
         prints_json: false,
     };
@@ -71,7 +71,7 @@ pub fn lower(
     let inputs = lower.inputs(&fields);
     let limits = lower.limits(&fields);
     let secrets = lower.secrets(&fields);
-    lower.secrets.clone_from(&secrets);
+    lower.secrets.extend(secrets.iter().cloned());
     let hooks = lower.hooks(&fields);
     let checks = lower.validations(&fields);
     let mut steps = lower.all_steps(&fields);
@@ -153,7 +153,7 @@ pub fn lower_expression(
         halves: Vec::new(),
         tags: Vec::new(),
         graph: false,
-        secrets: Vec::new(),
+        secrets: FxHashSet::default(),
         tame: FxHashSet::default(),
         prints_json: false,
     };

@@ -46,7 +46,7 @@ pub struct Lower<'r> {
     /// The lists of the recipe run as graphs.
     pub graph: bool,
     /// Variables whose values must not be shown.
-    pub secrets: Vec<String>,
+    pub secrets: FxHashSet<String>,
     /// Variables that do not hold any text: all but what agents say and what is to be given.
     pub tame: FxHashSet<String>,
     /// The step reads the JSON that its script prints.

@@ -165,7 +165,7 @@ impl<'e, 'a> Question<'e, 'a> {
     }
 
     fn doubt(&self, name: &str) -> Option<Doubt<'a>> {
-        let always = self.unit.inputs.iter().any(|input| input.name == name)
+        let always = self.flow.input(name).is_some()
             || self.unit.reserved.contains(&name)
             || self.unit.given.contains(&name)
             || self.links.given[self.number].contains(name);

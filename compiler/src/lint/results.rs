@@ -1,7 +1,7 @@
 //! Fields of what a recipe gave back: does the recipe set them at all?
 
-use super::{Survey, words};
 use super::flow::{Flow, What};
+use super::{Survey, words};
 use crate::codes;
 use crate::codes::Severity;
 use crate::diagnostic::{Diagnostic, Fix, Report};

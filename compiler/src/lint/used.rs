@@ -128,7 +128,9 @@ pub fn misspelt(survey: &Survey<'_>, report: &mut Report) {
         let is_input = LazyCell::new(|| inputs.clone().collect::<FxHashSet<&str>>());
         // Few names are read where many are set, so those are the ones to compare with.
         let read = LazyCell::new(|| {
-            let names = inputs.clone().chain(uses.own[number].set_names.iter().copied());
+            let names = inputs
+                .clone()
+                .chain(uses.own[number].set_names.iter().copied());
             let mut read: Vec<&str> = names.filter(|name| uses.names(number, name)).collect();
             // The order of a set is not one that a message may depend on.
             read.sort_unstable();

@@ -189,7 +189,10 @@ impl<'a> Lower<'_, 'a> {
     /// looked at where they stand.
     fn check_defaults(&mut self, node: Node<'a>, env: &Env<'a>) {
         // What is declared around the node was looked at there.
-        let args = env.args.clone().filter(|_| self.field(node, "args").is_some());
+        let args = env
+            .args
+            .clone()
+            .filter(|_| self.field(node, "args").is_some());
         for arg in args.iter().flat_map(|args| args.all.values()) {
             if let Some(kind) = &arg.kind {
                 let word = word_of(kind);
@@ -240,9 +243,7 @@ impl<'a> Lower<'_, 'a> {
         for finding in quiet.findings {
             self.report_once(finding);
         }
-        let met = said
-            .iter()
-            .filter_map(|name| env.preset(name.as_str()));
+        let met = said.iter().filter_map(|name| env.preset(name.as_str()));
         self.said.extend(met.map(|default| default.span));
     }
 
