@@ -329,7 +329,7 @@ const CRATES: [(&str, &[&[&str]]); 4] = [
     (
         "compiler/src/",
         &[
-            &["source", "codes", "diagnostic", "fix", "world"],
+            &["source", "codes", "spelling", "diagnostic", "fix", "world"],
             &["doc"],
             &["expr", "shell"],
             &["ir"],

@@ -39,6 +39,9 @@ pub fn settle(report: &mut Report) {
             broken.json |= json;
         }
     }
+    for broken in files.values_mut() {
+        broken.places.sort_unstable();
+    }
     misplaced(report);
     if files.is_empty() {
         return;
@@ -88,9 +91,16 @@ fn quoted(message: &str) -> Option<&str> {
 
 fn follows(finding: &Diagnostic, broken: &Broken) -> bool {
     let span = finding.span;
-    let holds = |place: &Span| span.start <= place.start && place.end <= span.end;
+    let holds_one = || {
+        let first = broken
+            .places
+            .partition_point(|place| place.start < span.start);
+        let after = broken.places[first..].iter();
+        let mut here = after.take_while(|place| place.start <= span.end);
+        here.any(|place| place.end <= span.end)
+    };
     UNREAD.contains(&finding.code)
         || (broken.json && MOVED.contains(&finding.code))
         // A value that has swallowed the lines after it is no value of its own.
-        || (finding.code == &codes::WRONG_TYPE && broken.places.iter().any(holds))
+        || (finding.code == &codes::WRONG_TYPE && holds_one())
 }

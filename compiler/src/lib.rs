@@ -9,6 +9,7 @@ pub mod codes;
 pub mod diagnostic;
 pub mod fix;
 pub mod source;
+pub mod spelling;
 pub mod world;
 
 pub mod doc;

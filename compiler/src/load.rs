@@ -14,6 +14,7 @@ use crate::dialect::{self, Dialect, Lowered, unknown_step};
 use crate::ir::flow::Flow;
 use crate::ir::{Action, ExprKind, Literal, Node, Part, Program, Step, Text, Unit, visit};
 use crate::source::{SourceId, Sources, Span};
+use crate::spelling::Near;
 use crate::suppress::Ignore;
 use crate::world::World;
 use alone::{Alone, Found, Terms};
@@ -21,7 +22,8 @@ use extends::merge;
 use findings::missing;
 use rrc_vm::text::render;
 use rrc_vm::value::Map;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::cell::LazyCell;
 use std::sync::Arc;
 
 pub use alone::Shelf;
@@ -233,14 +235,16 @@ impl Loader<'_> {
 
     /// Steps that a child wants to come after, and that it does not have itself.
     fn after_parents(&mut self, base: &Unit, after: &[(String, Span)]) {
-        let mut ids: Vec<&str> = Vec::new();
+        let mut ids: FxHashSet<&str> = FxHashSet::default();
         for step in &base.steps {
-            visit::steps(step, &mut |step| ids.push(&step.id));
+            visit::steps(step, &mut |step| {
+                ids.insert(&step.id);
+            });
         }
+        let near: LazyCell<Near<'_>, _> = LazyCell::new(|| ids.iter().copied().collect());
         for (name, span) in after {
-            if !ids.contains(&name.as_str()) {
-                self.report
-                    .add(unknown_step(name, *span, ids.iter().copied()));
+            if !ids.contains(name.as_str()) {
+                self.report.add(unknown_step(name, *span, &near));
             }
         }
     }

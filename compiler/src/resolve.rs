@@ -10,24 +10,27 @@ pub use links::Links;
 
 use crate::codes;
 use crate::codes::Severity;
-use crate::diagnostic::{Applicability, Diagnostic, Fix, Label, Report, is_slip, nearest};
+use crate::diagnostic::{Applicability, Diagnostic, Fix, Label, Report, is_slip};
 use crate::ir::visit;
 use crate::ir::{
     Action, Bind, Call, Expr, ExprKind, Graph, HOOK_NAMES, LOOP_NAMES, Missing, Node, Program,
     Step, Unit,
 };
 use crate::source::{SourceId, Span};
-use rustc_hash::{FxHashMap, FxHashSet};
-use std::cell::OnceCell;
+use crate::spelling::{Near, Slips};
+use indexmap::IndexMap;
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
+use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
 
 /// What units know of each other is found on the way.
 pub fn resolve<'a>(program: &'a Program, report: &mut Report) -> Links<'a> {
     let (sure, known) = (!report.has_errors(), report.findings.len());
     let links = Links::new(program);
+    let mut needed = FxHashMap::default();
     for (number, unit) in program.units.iter().enumerate() {
         Scope::new(program, &links, number).unit(unit, report);
-        inputs_given(program, &links, unit, report);
+        inputs_given(program, &links, unit, &mut needed, report);
     }
     say_once(&mut report.findings, known);
     // A name may be missing only because of a mistake that was found before, such as a loop that
@@ -88,57 +91,85 @@ fn say_once(findings: &mut Vec<Diagnostic>, from: usize) {
         more.extend_from_slice(rest);
     }
     more.sort_unstable();
-    for at in more.into_iter().rev() {
-        findings.remove(at);
-    }
+    let mut more = more.into_iter().peekable();
+    let mut at = 0;
+    findings.retain(|_| {
+        let said = more.next_if_eq(&at).is_some();
+        at += 1;
+        !said
+    });
 }
 
 /// What one call gives a recipe, another must give as well. A name that no call gives is said
 /// where it is read.
-fn inputs_given(program: &Program, links: &Links<'_>, unit: &Unit, report: &mut Report) {
-    let mut calls: Vec<(usize, &Call)> = Vec::new();
+fn inputs_given(
+    program: &Program,
+    links: &Links<'_>,
+    unit: &Unit,
+    needed: &mut FxHashMap<usize, Vec<(String, Span)>>,
+    report: &mut Report,
+) {
     for step in &unit.steps {
-        visit::calls(step, &mut |call| match call.target {
-            Some(target) if !call.inherits => calls.push((target, call)),
-            _ => {}
-        });
-    }
-    for (target, call) in calls {
-        let gives = |name: &str| call.context.iter().any(|(given, _)| given == name);
-        let mut wanted: Vec<&str> = links.given[target]
-            .iter()
-            .copied()
-            .filter(|name| !gives(name))
-            .collect();
-        if wanted.is_empty() {
-            continue;
-        }
-        wanted.sort_unstable();
-        let child = &program.units[target];
-        let mut alone = Report::default();
-        let mut scope = Scope::new(program, links, target);
-        scope.brief = true;
-        wanted.iter().for_each(|name| {
-            let own = child.inputs.iter().any(|input| input.name == *name);
-            scope.visible.insert(name, u32::from(own));
-        });
-        scope.unit(child, &mut alone);
-        for name in wanted {
-            let words = nothing_defines(name);
-            let Some(read) = alone.findings.iter().find(|found| found.message == words) else {
-                continue;
+        visit::calls(step, &mut |call| {
+            let Some(target) = call.target.filter(|_| !call.inherits) else {
+                return;
             };
-            let message = format!(
-                "`{}` needs `{name}`, and this call does not give it",
-                child.name
-            );
-            report.add(
-                Diagnostic::new(&codes::MISSING_INPUT, call.recipe.span, message)
-                    .label(read.span, format!("`{name}` is read here"))
-                    .help(format!("add `{name}` to the `context` of this step")),
-            );
-        }
+            let needs = needed
+                .entry(target)
+                .or_insert_with(|| needs(program, links, target));
+            if needs.is_empty() {
+                return;
+            }
+            let given = call.context.iter().map(|(name, _)| name.as_str());
+            let given: FxHashSet<&str> = given.collect();
+            let child = &program.units[target];
+            for (name, read) in needs
+                .iter()
+                .filter(|(name, _)| !given.contains(name.as_str()))
+            {
+                let message = format!(
+                    "`{}` needs `{name}`, and this call does not give it",
+                    child.name
+                );
+                report.add(
+                    Diagnostic::new(&codes::MISSING_INPUT, call.recipe.span, message)
+                        .label(*read, format!("`{name}` is read here"))
+                        .help(format!("add `{name}` to the `context` of this step")),
+                );
+            }
+        });
     }
+}
+
+/// What a recipe cannot do without of that which calls give it, and where it reads it first.
+fn needs(program: &Program, links: &Links<'_>, target: usize) -> Vec<(String, Span)> {
+    let mut given: Vec<&str> = links.given[target].iter().copied().collect();
+    if given.is_empty() {
+        return Vec::new();
+    }
+    given.sort_unstable();
+    let child = &program.units[target];
+    let own: FxHashSet<&str> = child
+        .inputs
+        .iter()
+        .map(|input| input.name.as_str())
+        .collect();
+    let mut alone = Report::default();
+    let mut scope = Scope::new(program, links, target);
+    scope.brief = true;
+    for name in &given {
+        scope.visible.insert(name, u32::from(own.contains(name)));
+    }
+    scope.unit(child, &mut alone);
+    let mut read: FxHashMap<&str, Span> = FxHashMap::default();
+    for found in &alone.findings {
+        read.entry(&found.message).or_insert(found.span);
+    }
+    let needed = given.into_iter().filter_map(|name| {
+        let place = read.get(nothing_defines(name).as_str())?;
+        Some((name.to_string(), *place))
+    });
+    needed.collect()
 }
 
 fn nothing_defines(name: &str) -> String {
@@ -194,11 +225,13 @@ enum Ended {
 struct Scope<'a> {
     program: &'a Program,
     number: usize,
-    /// How often each name is read, once somebody asks.
-    counts: OnceCell<FxHashMap<&'a str, usize>>,
+    /// What is read, once somebody asks.
+    read: OnceCell<Reads<'a>>,
+    /// Names to suggest, and how many of `visible` are among them.
+    near: RefCell<Option<(Near<'a>, usize)>>,
     links: &'a Links<'a>,
     /// How often a name is visible: it may be set at several levels.
-    visible: FxHashMap<&'a str, u32>,
+    visible: IndexMap<&'a str, u32, FxBuildHasher>,
     /// Everything that any step sets, and where: for what to suggest.
     anywhere: FxHashMap<&'a str, Span>,
     /// Variables that loops have had to themselves, and where.
@@ -210,15 +243,22 @@ struct Scope<'a> {
     brief: bool,
 }
 
+/// How often each name is read, and which are nearly others.
+struct Reads<'a> {
+    counts: FxHashMap<&'a str, usize>,
+    slips: Slips<'a>,
+}
+
 impl<'a> Scope<'a> {
     fn new(program: &'a Program, links: &'a Links<'a>, number: usize) -> Scope<'a> {
         let unit = &program.units[number];
         let mut scope = Scope {
             program,
             number,
-            counts: OnceCell::new(),
+            read: OnceCell::new(),
+            near: RefCell::default(),
             links,
-            visible: FxHashMap::default(),
+            visible: IndexMap::default(),
             anywhere: FxHashMap::default(),
             ended: FxHashMap::default(),
             reserved: unit.reserved,
@@ -311,8 +351,8 @@ impl<'a> Scope<'a> {
             // Whether a variable is there is what a validation asks; it is not a mistake to ask,
             // unless another one is meant.
             Action::Validate { name, value, .. } => {
-                let near = self.suggestion(name).filter(|near| is_slip(name, near));
-                if near.is_some() && !self.is_visible(name) {
+                let near = || self.suggestion(name).filter(|near| is_slip(name, near));
+                if !self.is_visible(name) && near().is_some() {
                     report.add(self.undefined(name, Missing::Null, value.span));
                 }
             }
@@ -374,14 +414,12 @@ impl<'a> Scope<'a> {
             });
         }
         // What one of them sets is unknown to the others, but known afterwards.
-        let conflicts: FxHashSet<&str> = writers.keys().copied().collect();
         for branch in branches {
             let mut quiet = Report::default();
             self.step(branch, &mut quiet);
             let about = |finding: &Diagnostic| {
-                conflicts
-                    .iter()
-                    .any(|name| finding.message.contains(&format!("`{name}`")))
+                let mut quoted = finding.message.split('`').skip(1).step_by(2);
+                quoted.any(|name| writers.contains_key(name))
             };
             quiet
                 .findings
@@ -400,7 +438,7 @@ impl<'a> Scope<'a> {
                 written.extend(updates.map(|(bind, _)| (bind.name.as_str(), bind.span)));
             }
         });
-        let mut seen = Vec::new();
+        let mut seen = FxHashSet::default();
         visit::calls(branch, &mut |call| {
             self.written_by(call, call.recipe.span, &mut seen, &mut written);
         });
@@ -412,16 +450,15 @@ impl<'a> Scope<'a> {
         &self,
         call: &'a Call,
         span: Span,
-        seen: &mut Vec<usize>,
+        seen: &mut FxHashSet<usize>,
         written: &mut Vec<(&'a str, Span)>,
     ) {
         let Some(target) = call.target.filter(|_| call.spreads) else {
             return;
         };
-        if seen.contains(&target) {
+        if !seen.insert(target) {
             return;
         }
-        seen.push(target);
         for step in &self.program.units[target].steps {
             visit::steps(step, &mut |step| {
                 written.extend(binds(step).map(|bind| (bind.name.as_str(), span)));
@@ -550,11 +587,11 @@ impl<'a> Scope<'a> {
 
     /// A name that the recipe reads elsewhere, and more often: it may be given by the caller.
     fn read_beside(&self, name: &str) -> Option<&'a str> {
-        let reads = self.counts.get_or_init(|| {
-            let mut reads: FxHashMap<&str, usize> = FxHashMap::default();
+        let Reads { counts, slips } = self.read.get_or_init(|| {
+            let mut counts: FxHashMap<&str, usize> = FxHashMap::default();
             let mut note = |expr: &'a Expr| {
                 if let ExprKind::Var { name, .. } = &expr.kind {
-                    *reads.entry(name).or_default() += 1;
+                    *counts.entry(name).or_default() += 1;
                 }
             };
             for step in &self.program.units[self.number].steps {
@@ -567,26 +604,27 @@ impl<'a> Scope<'a> {
                     }
                 });
             }
-            reads
+            let mut names: Vec<&str> = counts.keys().copied().collect();
+            // The order of a hash map is not one that a message may depend on.
+            names.sort_unstable();
+            let slips = Slips::new(names);
+            Reads { counts, slips }
         });
-        let own = reads.get(name).copied().unwrap_or(0);
-        let more = reads.iter().filter(|(_, count)| **count > own);
-        let near = more.map(|(other, _)| *other);
-        near.filter(|other| is_slip(name, other)).min()
+        let count = |name: &str| counts.get(name).copied().unwrap_or(0);
+        let own = count(name);
+        slips.nearest(name, |other| count(other) > own)
     }
 
-    fn suggestion(&self, name: &str) -> Option<&str> {
-        let mut known: Vec<&str> = self
-            .visible
-            .iter()
-            .filter(|(_, count)| **count > 0)
-            .map(|(name, _)| *name)
-            .filter(|name| !name.starts_with('_'))
-            .chain(self.reserved.iter().copied())
-            .collect();
-        // The order of a hash map is not one that a message may depend on.
-        known.sort_unstable();
-        nearest(name, known)
+    fn suggestion(&self, name: &str) -> Option<&'a str> {
+        let mut near = self.near.borrow_mut();
+        let (near, known) =
+            near.get_or_insert_with(|| (self.reserved.iter().copied().collect(), 0));
+        let new = self.visible.keys().skip(*known);
+        near.extend(new.copied().filter(|name| !name.starts_with('_')));
+        *known = self.visible.len();
+        near.nearest(name, |name| {
+            self.visible.get(name).is_some_and(|count| *count > 0) || self.reserved.contains(&name)
+        })
     }
 }
 

@@ -9,6 +9,9 @@ use crate::codes::{self, Code, Severity};
 use crate::diagnostic::{Applicability, Diagnostic, Edit, Fix, Report, nearest};
 use crate::doc::{Kind, Node, Style};
 use crate::source::{SourceId, Span};
+use crate::spelling::Near;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::cell::LazyCell;
 use std::ops::Range;
 
 /// One comment.
@@ -51,30 +54,50 @@ pub fn comments(source: SourceId, text: &str, root: Option<Node<'_>>) -> Vec<Ign
     if memchr::memmem::find(text.as_bytes(), b"rrc:").is_none() {
         return found;
     }
+    let scalars = root.map(Scalars::new).unwrap_or_default();
+    // Many comments may stand on one line, or speak for the same one: each line is read once.
+    let mut line = 0..0;
+    let mut text_from = 0;
+    let mut target: Option<(Range<usize>, u32)> = None;
+    let mut after = 0;
     for (at, _) in text.match_indices("rrc:") {
-        let Some(start) = comment_start(text, at) else {
+        let Some(start) = comment_start(text, at).filter(|start| *start >= after) else {
             continue;
         };
-        let place = match root {
-            Some(root) => standing(root, start as u32),
-            None => Standing::Outside,
-        };
+        let place = scalars.standing(start as u32);
         if place == Standing::Quoted {
             continue;
         }
-        let end = line_end(text, at);
+        if start >= line.end {
+            let begin = text[..start].rfind('\n').map_or(0, |before| before + 1);
+            line = begin..line_end(text, at);
+            let indented = text[line.clone()].trim_start();
+            text_from = line.end - indented.len();
+        }
+        let end = line.end;
         let Some(form) = form(source, text, at + "rrc:".len(), end) else {
             continue;
         };
-        let line = text[..start].rfind('\n').map_or(0, |before| before + 1);
-        let alone = text[line..start].trim().is_empty();
-        let target = match alone {
-            true => next_line(text, end),
-            false => line..end,
+        // What stands in the list of a comment is no other comment.
+        if let Form::Listed(_, inner) = &form {
+            after = inner.end as usize;
+        }
+        let alone = text_from >= start;
+        let (target_end, reach) = match &target {
+            Some((lines, reach)) if alone && lines.contains(&end) => (lines.end, *reach),
+            _ => {
+                let spoken_for = match alone {
+                    true => next_line(text, end),
+                    false => line.clone(),
+                };
+                let reach = scalars.reach(&spoken_for);
+                let lines = end..spoken_for.start;
+                target = alone.then_some((lines, reach));
+                (spoken_for.end, reach)
+            }
         };
-        let reach = root.map_or(0, |root| reach(root, &target));
         let whole = match alone {
-            true => line..(end + newline(text, end)),
+            true => line.start..(end + newline(text, end)),
             false => text[..start].trim_end().len()..end,
         };
         found.push(Ignore {
@@ -82,7 +105,7 @@ pub fn comments(source: SourceId, text: &str, root: Option<Node<'_>>) -> Vec<Ign
             whole: Span::new(source, whole.start, whole.end),
             in_text: place == Standing::Block,
             form,
-            covers: line as u32..(target.end as u32).max(reach) + 1,
+            covers: line.start as u32..(target_end as u32).max(reach) + 1,
         });
     }
     found
@@ -173,48 +196,75 @@ enum Standing {
     Quoted,
 }
 
-/// In what kind of scalar an offset is.
-fn standing(node: Node<'_>, at: u32) -> Standing {
-    match node.kind {
-        Kind::Scalar(scalar) if node.span.contains(at) => match scalar.style {
+/// The scalars of a file, by where they begin.
+#[derive(Default)]
+struct Scalars {
+    /// Those in which a comment may be text.
+    texts: Vec<(Span, Standing)>,
+    /// Where a scalar begins for a comment on its line, and how far it goes.
+    ends: Vec<(u32, u32)>,
+}
+
+impl Scalars {
+    fn new(root: Node<'_>) -> Scalars {
+        let mut scalars = Scalars::default();
+        scalars.collect(root);
+        scalars.texts.sort_unstable_by_key(|(span, _)| *span);
+        scalars.ends.sort_unstable();
+        scalars
+    }
+
+    fn collect(&mut self, node: Node<'_>) {
+        match node.kind {
+            Kind::Scalar(scalar) => {
+                self.note(node, scalar.style);
+                self.ends.push((node.span.start, node.span.end));
+            }
+            Kind::Broken => {}
+            Kind::List(items) => items.iter().for_each(|item| self.collect(*item)),
+            Kind::Map(entries) => {
+                for entry in entries.iter() {
+                    if let Kind::Scalar(scalar) = entry.key.kind {
+                        self.note(entry.key, scalar.style);
+                    }
+                    // The header of a block scalar is no part of its span; its key is on that line.
+                    if let (Kind::Scalar(_), None) = (&entry.value.kind, entry.value.alias) {
+                        let value = entry.value.span;
+                        self.ends.push((entry.key.span.start, value.end));
+                    }
+                    self.collect(entry.value);
+                }
+            }
+        }
+    }
+
+    fn note(&mut self, node: Node<'_>, style: Style) {
+        let standing = match style {
             Style::Literal | Style::Folded => Standing::Block,
             Style::Single | Style::Double => Standing::Quoted,
             // In a plain scalar the comment ends the text, or interrupts it.
-            Style::Plain => Standing::Outside,
-        },
-        Kind::Scalar(_) | Kind::Broken => Standing::Outside,
-        Kind::List(items) => first_inside(items.iter().copied(), at),
-        Kind::Map(entries) => first_inside(entries.iter().flat_map(|e| [e.key, e.value]), at),
+            Style::Plain => return,
+        };
+        self.texts.push((node.span, standing));
     }
-}
 
-fn first_inside<'a>(nodes: impl Iterator<Item = Node<'a>>, at: u32) -> Standing {
-    nodes
-        .map(|node| standing(node, at))
-        .find(|place| *place != Standing::Outside)
-        .unwrap_or(Standing::Outside)
-}
+    /// In what kind of scalar an offset is.
+    fn standing(&self, at: u32) -> Standing {
+        let before = self.texts.partition_point(|(span, _)| span.start <= at);
+        match self.texts[..before].last() {
+            Some((span, standing)) if span.contains(at) => *standing,
+            _ => Standing::Outside,
+        }
+    }
 
-/// How far the scalars go that begin on a line.
-fn reach(node: Node<'_>, line: &Range<usize>) -> u32 {
-    let begins = |node: Node<'_>| line.contains(&(node.span.start as usize));
-    match node.kind {
-        Kind::Scalar(_) if begins(node) => node.span.end,
-        Kind::Scalar(_) | Kind::Broken => 0,
-        Kind::List(items) => {
-            let ends = items.iter().map(|item| reach(*item, line));
-            ends.max().unwrap_or(0)
-        }
-        Kind::Map(entries) => {
-            let ends = entries.iter().map(|entry| match entry.value.kind {
-                // The header of a block scalar is no part of its span; its key is on that line.
-                Kind::Scalar(_) if begins(entry.key) && entry.value.alias.is_none() => {
-                    entry.value.span.end
-                }
-                _ => reach(entry.value, line),
-            });
-            ends.max().unwrap_or(0)
-        }
+    /// How far the scalars go that begin on a line.
+    fn reach(&self, line: &Range<usize>) -> u32 {
+        let from = |at: usize| {
+            self.ends
+                .partition_point(|(start, _)| (*start as usize) < at)
+        };
+        let ends = &self.ends[from(line.start)..from(line.end)];
+        ends.iter().map(|(_, end)| *end).max().unwrap_or(0)
     }
 }
 
@@ -237,8 +287,12 @@ pub fn suppress(
     };
     let judged = judged.filter(|source| whole(*source));
     let own = |ignore: &Ignore| judged == Some(ignore.comment.source);
+    let codes: Codes = LazyCell::new(|| {
+        let codes = codes::ALL.iter().flat_map(|code| [code.code, code.name]);
+        codes.collect()
+    });
     for ignore in ignores.iter().filter(|i| own(i)) {
-        judge(ignore, report);
+        judge(ignore, &codes, report);
     }
     // What has just been said can be meant, too.
     silenced.extend(silence(ignores, report));
@@ -257,42 +311,121 @@ fn cuts_short(code: &Code) -> bool {
 
 /// Takes what the comments silence out of the report, and gives it back.
 pub fn silence(ignores: &mut [Ignore], report: &mut Report) -> Vec<Diagnostic> {
+    let found = Found::new(&report.findings);
+    ignores.iter_mut().for_each(|ignore| ignore.note(&found));
+    let mut blankets = Cover::default();
+    let mut listed: FxHashMap<&str, Cover> = FxHashMap::default();
+    let mut alone: FxHashSet<Span> = FxHashSet::default();
+    for ignore in ignores.iter() {
+        match &ignore.form {
+            Form::Listed(entries, _) => {
+                for code in entries.iter().filter_map(|entry| entry.code) {
+                    listed.entry(code.code).or_default().add(ignore);
+                }
+            }
+            Form::Blanket(..) => {
+                blankets.add(ignore);
+                alone.insert(ignore.comment);
+            }
+            Form::Wrong(..) => {}
+        }
+    }
+    blankets.sort();
+    listed.values_mut().for_each(Cover::sort);
     let (silenced, kept) = std::mem::take(&mut report.findings)
         .into_iter()
         .partition(|finding| {
-            let mut taken = false;
-            for ignore in ignores.iter_mut() {
-                taken |= ignore.takes(finding);
-            }
-            taken
+            let named = listed.get(finding.code.code);
+            // A comment cannot silence what is said about itself without naming it.
+            let own = usize::from(alone.contains(&finding.span));
+            named.is_some_and(|cover| cover.count(finding.span) > 0)
+                || blankets.count(finding.span) > own
         });
     report.findings = kept;
     silenced
 }
 
-impl Ignore {
-    fn takes(&mut self, finding: &Diagnostic) -> bool {
-        let here =
-            finding.span.source == self.comment.source && self.covers.contains(&finding.span.start);
-        match &mut self.form {
-            Form::Listed(listed, _) if here => {
-                let mut taken = false;
-                for entry in listed {
-                    let same = entry.code == Some(finding.code);
-                    entry.used |= same;
-                    taken |= same;
-                }
-                taken
-            }
-            // A comment cannot silence what is said about itself without naming it.
-            Form::Blanket(_, blanket) if here && finding.span != self.comment => {
-                if !blanket.contains(&finding.code.code) {
-                    blanket.push(finding.code.code);
-                }
-                true
-            }
-            _ => false,
+/// The places of findings, by code and in order.
+struct Found {
+    codes: FxHashMap<&'static str, Vec<Span>>,
+}
+
+impl Found {
+    fn new(findings: &[Diagnostic]) -> Found {
+        let mut codes: FxHashMap<&str, Vec<Span>> = FxHashMap::default();
+        for finding in findings {
+            codes
+                .entry(finding.code.code)
+                .or_default()
+                .push(finding.span);
         }
+        codes.values_mut().for_each(|places| places.sort_unstable());
+        Found { codes }
+    }
+
+    /// The first finding of a code that a comment speaks for, if it is not about that comment.
+    fn first(&self, code: &str, ignore: &Ignore, about_itself: bool) -> Option<Span> {
+        let places = self.codes.get(code)?;
+        let begin = (ignore.comment.source, ignore.covers.start);
+        let from = places.partition_point(|place| (place.source, place.start) < begin);
+        let here = places[from..].iter().take_while(|place| {
+            place.source == ignore.comment.source && place.start < ignore.covers.end
+        });
+        let mut here = here.filter(|place| about_itself || **place != ignore.comment);
+        here.next().copied()
+    }
+}
+
+/// How many comments speak for a place: those that have begun, less those that have ended.
+#[derive(Default)]
+struct Cover {
+    starts: Vec<(SourceId, u32)>,
+    ends: Vec<(SourceId, u32)>,
+}
+
+impl Cover {
+    fn add(&mut self, ignore: &Ignore) {
+        let source = ignore.comment.source;
+        self.starts.push((source, ignore.covers.start));
+        self.ends.push((source, ignore.covers.end));
+    }
+
+    fn sort(&mut self) {
+        self.starts.sort_unstable();
+        self.ends.sort_unstable();
+    }
+
+    fn count(&self, place: Span) -> usize {
+        let place = (place.source, place.start);
+        let until = |places: &[_]| places.partition_point(|at| *at <= place);
+        until(&self.starts) - until(&self.ends)
+    }
+}
+
+impl Ignore {
+    /// Notes what the comment silences.
+    fn note(&mut self, found: &Found) {
+        let mut form = std::mem::replace(&mut self.form, Form::Wrong(self.comment, ""));
+        match &mut form {
+            Form::Listed(listed, _) => {
+                for entry in listed.iter_mut().filter(|entry| !entry.used) {
+                    let found = entry
+                        .code
+                        .and_then(|code| found.first(code.code, self, true));
+                    entry.used = found.is_some();
+                }
+            }
+            Form::Blanket(_, blanket) => {
+                let codes = found.codes.keys().filter(|code| !blanket.contains(code));
+                let mut new: Vec<(Span, &str)> = codes
+                    .filter_map(|code| Some((found.first(code, self, false)?, *code)))
+                    .collect();
+                new.sort_unstable();
+                blanket.extend(new.into_iter().map(|(_, code)| code));
+            }
+            Form::Wrong(..) => {}
+        }
+        self.form = form;
     }
 
     /// Text that is part of what runs is not ours to change without being asked.
@@ -316,8 +449,11 @@ impl Ignore {
     }
 }
 
+/// The codes that there are, for what to suggest.
+type Codes = LazyCell<Near<'static>>;
+
 /// Says what is wrong with a comment.
-fn judge(ignore: &Ignore, report: &mut Report) {
+fn judge(ignore: &Ignore, codes: &Codes, report: &mut Report) {
     match &ignore.form {
         Form::Wrong(span, what) => {
             report.add(
@@ -342,16 +478,15 @@ fn judge(ignore: &Ignore, report: &mut Report) {
                     .fix(ignore.fix(format!("add `{list}`"), *gap, list)),
             );
         }
-        Form::Listed(listed, inner) => judge_list(ignore, listed, *inner, report),
+        Form::Listed(listed, inner) => judge_list(ignore, listed, *inner, codes, report),
     }
 }
 
-fn judge_list(ignore: &Ignore, listed: &[Listed], inner: Span, report: &mut Report) {
+fn judge_list(ignore: &Ignore, listed: &[Listed], inner: Span, codes: &Codes, report: &mut Report) {
     for entry in listed.iter().filter(|entry| entry.code.is_none()) {
         let message = format!("there is no finding `{}`", entry.text);
-        let known = codes::ALL.iter().flat_map(|code| [code.code, code.name]);
         let finding = Diagnostic::new(&codes::BAD_IGNORE, entry.span, message);
-        report.add(match nearest(&entry.text, known) {
+        report.add(match codes.nearest(&entry.text, |_| true) {
             Some(near) => finding
                 .help(format!("did you mean `{near}`?"))
                 .fix(Fix::unsafe_(format!("write `{near}`"), entry.span, near)),

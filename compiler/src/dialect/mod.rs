@@ -25,6 +25,7 @@ mod step;
 mod strange;
 pub mod template;
 mod text;
+mod variables;
 
 pub use order::unknown_step;
 pub use recipe::{Lowered, Options, Parent, lower, lower_expression};

@@ -1,10 +1,12 @@
 //! `depends_on`: steps run in the order of the file, so what a step depends on stands before it.
 
 use crate::codes;
-use crate::diagnostic::{Diagnostic, Fix, Report, nearest};
+use crate::diagnostic::{Diagnostic, Fix, Report};
 use crate::doc::{Node, Text};
 use crate::source::Span;
+use crate::spelling::Near;
 use rustc_hash::FxHashMap;
+use std::cell::LazyCell;
 
 /// Looks at every `depends_on` of a recipe, wherever its steps stand. Of one that extends another,
 /// gives the names that must be the other's steps.
@@ -24,7 +26,13 @@ pub fn check(recipe: Node<'_>, report: &mut Report) -> Vec<(String, Span)> {
     }
     // The step that is meant may be one whose name could not be read.
     let complete = steps.iter().all(|step| !step.partial);
+    let near: LazyCell<Near<'_>, _> = LazyCell::new(|| ids.keys().copied().collect());
+    // The first of the neighbours that make a group with the step.
+    let mut first = 0;
     for (number, step) in steps.iter().enumerate() {
+        if number > 0 && group(*step) != group(steps[number - 1]) {
+            first = number;
+        }
         let Some(node) = step.get("depends_on") else {
             continue;
         };
@@ -35,10 +43,7 @@ pub fn check(recipe: Node<'_>, report: &mut Report) -> Vec<(String, Span)> {
             match ids.get(name.text()) {
                 Some((at, id)) if *at < number => {
                     // Neighbours make a group; with another step between them there are two.
-                    let between = &steps[*at..number];
-                    let together = group(*step)
-                        .filter(|own| between.iter().all(|step| group(*step) == Some(own)));
-                    if let Some(group) = together {
+                    if let Some(group) = group(*step).filter(|_| *at >= first) {
                         let message = format!(
                             "the step `{}` runs at the same time as this one",
                             name.text()
@@ -62,7 +67,7 @@ pub fn check(recipe: Node<'_>, report: &mut Report) -> Vec<(String, Span)> {
                 None if !complete => {}
                 None if extends => others.push((name.text().to_string(), name.inner())),
                 None => {
-                    report.add(unknown_step(name.text(), name.inner(), ids.keys().copied()));
+                    report.add(unknown_step(name.text(), name.inner(), &near));
                 }
             }
         }
@@ -71,14 +76,10 @@ pub fn check(recipe: Node<'_>, report: &mut Report) -> Vec<(String, Span)> {
 }
 
 /// There is no such step among these.
-pub fn unknown_step<'a>(
-    name: &str,
-    span: Span,
-    known: impl IntoIterator<Item = &'a str>,
-) -> Diagnostic {
+pub fn unknown_step(name: &str, span: Span, known: &Near<'_>) -> Diagnostic {
     let message = format!("there is no step `{name}`");
     let finding = Diagnostic::new(&codes::UNKNOWN_STEP, span, message);
-    match nearest(name, known) {
+    match known.nearest(name, |_| true) {
         Some(near) => finding
             .help(format!("did you mean `{near}`?"))
             .fix(Fix::rename(name, near, span)),

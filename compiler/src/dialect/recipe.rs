@@ -59,7 +59,7 @@ pub fn lower(
         suspects: Vec::new(),
         tags: Vec::new(),
         graph: false,
-        secrets: Vec::new(),
+        secrets: FxHashSet::default(),
         tame: FxHashSet::default(),
         prints_json: false,
     };
@@ -73,7 +73,7 @@ pub fn lower(
     let mut inputs = lower.inputs(&fields);
     let limits = lower.limits(&fields);
     let secrets = lower.secrets(&fields);
-    lower.secrets.clone_from(&secrets);
+    lower.secrets.extend(secrets.iter().cloned());
     let hooks = lower.hooks(&fields);
     let checks = lower.validations(&fields);
     let mut steps = lower.all_steps(&fields);
@@ -164,7 +164,7 @@ pub fn lower_expression(
         suspects: Vec::new(),
         tags: Vec::new(),
         graph: false,
-        secrets: Vec::new(),
+        secrets: FxHashSet::default(),
         tame: FxHashSet::default(),
         prints_json: false,
     };

@@ -5,6 +5,7 @@
 
 use super::blocks::{self, Tags};
 use super::halves::{self, Suspect};
+use super::variables::shell_names;
 use super::{Dialect, portable, printed};
 use crate::codes::{self, Severity};
 use crate::diagnostic::{Diagnostic, Edit, Fix, Report};
@@ -46,7 +47,7 @@ pub struct Lower<'r> {
     /// The lists of the recipe run as graphs.
     pub graph: bool,
     /// Variables whose values must not be shown.
-    pub secrets: Vec<String>,
+    pub secrets: FxHashSet<String>,
     /// Variables that do not hold any text: all but what agents say and what is to be given.
     pub tame: FxHashSet<String>,
     /// The step reads the JSON that its script prints.
@@ -388,10 +389,13 @@ impl Lower<'_> {
             }
         }
         let mut at: Vec<shell::HoleAt> = Vec::with_capacity(holes.len());
-        for (range, hole) in plain.holes.iter().zip(&holes) {
+        let mut firsts: Vec<usize> = Vec::with_capacity(holes.len());
+        let places = plain.holes.iter().zip(&holes);
+        for ((range, hole), (name, first)) in places.zip(shell_names(&holes)) {
+            firsts.push(first);
             at.push(shell::HoleAt {
                 range: range.clone(),
-                name: shell_name(hole, &holes, &at),
+                name,
                 filter: match hole.filter {
                     None => shell::Filter::None,
                     Some((Filter::Json, _)) => shell::Filter::Json,
@@ -426,7 +430,10 @@ impl Lower<'_> {
         }
         let value = |hole: &Hole| self.hole(written, hole);
         script.vars.reserve_exact(holes.len());
-        for ((hole, at), position) in holes.iter().zip(at).zip(&compiled.positions) {
+        // Which variable the first hole of each path is, as text and as a number.
+        let mut known: Vec<[Option<usize>; 2]> = vec![[None; 2]; holes.len()];
+        let places = holes.iter().zip(at).zip(firsts);
+        for (((hole, at), first), position) in places.zip(&compiled.positions) {
             let (name, form) = match position.reach {
                 shell::Use::Env => (at.name, VarForm::Text),
                 shell::Use::Integer { or_empty } => {
@@ -442,15 +449,19 @@ impl Lower<'_> {
                 | shell::Use::Unused
                 | shell::Use::Refused => continue,
             };
-            match script.vars.iter_mut().find(|var| var.name == name) {
+            let known = &mut known[first][usize::from(form != VarForm::Text)];
+            match known.and_then(|known| script.vars.get_mut(known)) {
                 // The stricter form holds for both places.
                 Some(var) if form == VarForm::Integer => var.form = form,
                 Some(_) => {}
-                None => script.vars.push(ScriptVar {
-                    name,
-                    value: value(hole),
-                    form,
-                }),
+                None => {
+                    *known = Some(script.vars.len());
+                    script.vars.push(ScriptVar {
+                        name,
+                        value: value(hole),
+                        form,
+                    });
+                }
             }
         }
         let marks: Vec<ScriptPart> = compiled
@@ -608,42 +619,6 @@ impl Plain {
         };
         start..end
     }
-}
-
-/// The name that a script reads the value of a hole by, after those `before` it: each path has one,
-/// no two have the same.
-fn shell_name(hole: &Hole, holes: &[Hole], before: &[shell::HoleAt]) -> String {
-    let path = &hole.path;
-    let is_json = |hole: &Hole| matches!(hole.filter, Some((Filter::Json, _)));
-    let same = |other: &Hole| other.path.is_same(path) && is_json(other) == is_json(hole);
-    if let Some((_, named)) = holes.iter().zip(before).find(|(other, _)| same(other)) {
-        return named.name.clone();
-    }
-    const START: &str = "RECIPE_VAR_";
-    // Each bracket or dot becomes two bytes at most.
-    let mut name = String::with_capacity(START.len() + 2 * path.range.len());
-    name.push_str(START);
-    for (number, segment) in path.segments.iter().enumerate() {
-        if number > 0 {
-            name.push_str("__");
-        }
-        match &segment.kind {
-            SegmentKind::Name(written) => name.extend(
-                written
-                    .chars()
-                    .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }),
-            ),
-            SegmentKind::Index(at) => name.push_str(&at.to_string().replace('-', "_")),
-        }
-    }
-    let length = name.len();
-    let mut number = 2;
-    while before.iter().any(|taken| taken.name == name) {
-        name.truncate(length);
-        name.push_str(&format!("_{number}"));
-        number += 1;
-    }
-    name
 }
 
 fn comparison(op: Comparison) -> Compare {

@@ -3,28 +3,57 @@
 use super::Survey;
 use super::flow::{Event, Flow, What, spelt, stands_for};
 use crate::codes;
-use crate::diagnostic::{Diagnostic, Fix, Report, is_slip, nearest};
-use crate::ir::{Action, Exports, Mention, Node, Script, Step, Unit};
+use crate::diagnostic::{Diagnostic, Fix, Report};
+use crate::ir::{Action, Exports, Mention, Node, Script, Step, Text, Unit};
 use crate::shell::Mentioned;
-use rustc_hash::FxHashSet;
+use crate::spelling::{Near, Slips};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
+use std::cell::LazyCell;
+use std::collections::BTreeMap;
 
 const PREFIX: &str = "RECIPE_VAR_";
 
-/// Whether the script itself, or its step, makes sure that the variable is there.
-fn is_provided(mention: &Mention, script: &Script, step: &Step) -> bool {
-    let in_env = match &step.node {
-        Node::Act(action) => match &**action {
-            Action::Exec(exec) => exec.env.iter().any(|(name, _)| *name == mention.name),
-            _ => false,
-        },
-        _ => false,
-    };
-    in_env
-        || script.vars.iter().any(|var| var.name == mention.name)
-        || script.mentions.iter().any(|other| {
-            other.name == mention.name && matches!(other.how, Mentioned::Set | Mentioned::Guarded)
-        })
+/// The variables that a script has by itself. Events of one script stand next to each other, so
+/// that the last one that was asked for is the one to keep.
+#[derive(Default)]
+pub(super) struct Held<'a> {
+    last: Option<(&'a Script, FxHashSet<&'a str>)>,
+}
+
+impl<'a> Held<'a> {
+    /// Those of its holes, those of the step, and those that it mentions in one of these ways.
+    pub(super) fn names(
+        &mut self,
+        script: &'a Script,
+        env: &'a [(String, Text)],
+        counts: fn(Mentioned) -> bool,
+    ) -> &FxHashSet<&'a str> {
+        let known = self.last.take();
+        let same = known.filter(|(last, _)| std::ptr::eq(*last, script));
+        let (_, names) = self.last.insert(same.unwrap_or_else(|| {
+            let vars = script.vars.iter().map(|var| var.name.as_str());
+            let mentions = script.mentions.iter().filter(|other| counts(other.how));
+            let names = vars.chain(mentions.map(|other| other.name.as_str()));
+            let names = names.chain(env.iter().map(|(name, _)| name.as_str()));
+            (script, names.collect())
+        }));
+        names
+    }
+
+    /// Whether the script itself, or its step, makes sure that a variable is there.
+    fn provides(&mut self, mention: &Mention, script: &'a Script, step: &'a Step) -> bool {
+        let sure = |how| matches!(how, Mentioned::Set | Mentioned::Guarded);
+        let env = match &step.node {
+            Node::Act(action) => match &**action {
+                Action::Exec(exec) => exec.env.as_slice(),
+                _ => &[],
+            },
+            _ => &[],
+        };
+        let names = self.names(script, env, sure);
+        names.contains(mention.name.as_str())
+    }
 }
 
 /// A script that is given nothing but its holes expands a name that only an export could set.
@@ -33,6 +62,8 @@ pub fn not_exported(survey: &Survey<'_>, report: &mut Report) {
         if unit.exports != Exports::Nothing {
             continue;
         }
+        let known = LazyCell::new(|| names(unit, flow));
+        let mut held = Held::default();
         for event in &flow.events {
             let What::Mention { mention, script } = event.what else {
                 continue;
@@ -40,7 +71,7 @@ pub fn not_exported(survey: &Survey<'_>, report: &mut Report) {
             let Some(rest) = mention.name.strip_prefix(PREFIX) else {
                 continue;
             };
-            if mention.how != Mentioned::Expanded || is_provided(mention, script, event.step) {
+            if mention.how != Mentioned::Expanded || held.provides(mention, script, event.step) {
                 continue;
             }
             let message = format!(
@@ -48,8 +79,7 @@ pub fn not_exported(survey: &Survey<'_>, report: &mut Report) {
                 mention.name
             );
             let finding = Diagnostic::new(&codes::NOT_EXPORTED, mention.span, message);
-            let known = names(unit, flow);
-            report.add(match known.iter().find(|name| **name == rest) {
+            report.add(match known.get(rest) {
                 Some(name) => finding
                     .help(format!(
                         "write `{{{{{name}}}}}`; scripts here are given only what their holes name"
@@ -65,20 +95,20 @@ pub fn not_exported(survey: &Survey<'_>, report: &mut Report) {
     }
 }
 
-fn names<'a>(unit: &'a Unit, flow: &Flow<'a>) -> Vec<&'a str> {
-    let mut names: Vec<&str> = unit
+fn names<'a>(unit: &'a Unit, flow: &Flow<'a>) -> FxHashSet<&'a str> {
+    let mut names: FxHashSet<&str> = unit
         .inputs
         .iter()
         .map(|input| input.name.as_str())
         .collect();
     for event in &flow.events {
         match event.what {
-            What::Set { bind } | What::Item { bind } => names.push(&bind.name),
+            What::Set { bind } | What::Item { bind } => {
+                names.insert(&bind.name);
+            }
             _ => {}
         }
     }
-    names.sort_unstable();
-    names.dedup();
     names
 }
 
@@ -90,21 +120,36 @@ fn given_by_step(survey: &Survey<'_>, report: &mut Report) {
                 continue;
             };
             let mentions = &exec.script.mentions;
-            let is_named = |name: &str| mentions.iter().any(|mention| mention.name == name);
-            for (given, value) in exec.env.iter().filter(|(given, _)| !is_named(given)) {
-                let near = |mention: &&Mention| {
-                    mention.how == Mentioned::Expanded
-                        && is_slip(&mention.name, given)
-                        && !is_provided(mention, &exec.script, event.step)
-                };
-                let Some(first) = mentions.iter().find(near) else {
+            let mut times: FxHashMap<&str, usize> = FxHashMap::default();
+            for mention in mentions {
+                *times.entry(&mention.name).or_default() += 1;
+            }
+            let env = exec
+                .env
+                .iter()
+                .map(|(given, value)| (given.as_str(), value));
+            let mut unread: BTreeMap<&str, &Text> = env
+                .filter(|(given, _)| !times.contains_key(given))
+                .collect();
+            if unread.is_empty() {
+                continue;
+            }
+            let slips = Slips::new(unread.keys().copied());
+            let mut held = Held::default();
+            for first in mentions {
+                if first.how != Mentioned::Expanded
+                    || held.provides(first, &exec.script, event.step)
+                {
+                    continue;
+                }
+                let near = slips.nearest(&first.name, |given| unread.contains_key(given));
+                let Some((given, value)) = near.and_then(|near| unread.remove_entry(near)) else {
                     continue;
                 };
                 let read = &first.name;
-                let times = mentions.iter().filter(|other| other.name == *read).count();
                 // What is read more than once is spelt as it is meant.
-                report.add(match times {
-                    1 => Diagnostic::new(
+                report.add(match times.get(read.as_str()) {
+                    Some(1) => Diagnostic::new(
                         &codes::MISSPELT_EXPORT,
                         first.span,
                         format!("nothing sets `{read}`, so it is empty"),
@@ -143,6 +188,8 @@ pub fn misspelt(survey: &Survey<'_>, report: &mut Report) {
         known.extend(&links.sets[number]);
         known.extend(&unit.given);
         let spellings: FxHashSet<Cow<'_, str>> = known.iter().copied().map(spelt).collect();
+        let near: LazyCell<Near<'_>, _> = LazyCell::new(|| known.iter().copied().collect());
+        let mut held = Held::default();
         for event in &flow.events {
             let What::Mention { mention, script } = event.what else {
                 continue;
@@ -151,13 +198,13 @@ pub fn misspelt(survey: &Survey<'_>, report: &mut Report) {
                 continue;
             };
             let there = || stands_for(&mention.name, |name| spellings.contains(name));
-            if mention.how == Mentioned::Word || there() || is_provided(mention, script, event.step)
+            if mention.how == Mentioned::Word
+                || there()
+                || held.provides(mention, script, event.step)
             {
                 continue;
             }
-            // Of two that are as near, always the same one.
-            known.sort_unstable();
-            let Some(near) = nearest(rest, known.iter().copied()) else {
+            let Some(near) = near.nearest(rest, |_| true) else {
                 continue;
             };
             let message = format!(

@@ -71,13 +71,18 @@ pub enum Under<'a> {
 pub struct Flow<'a> {
     pub events: Vec<Event<'a>>,
     names: FxHashMap<&'a str, SmallVec<[usize; 4]>>,
+    inputs: Inputs<'a>,
     /// Which of them are calls of recipes that give all their variables back.
     pub spreads: Vec<usize>,
 }
 
+type Inputs<'a> = FxHashMap<&'a str, &'a Input>;
+
 impl<'a> Flow<'a> {
     pub fn new(unit: &'a Unit) -> Flow<'a> {
-        let events = trace(unit);
+        let inputs = unit.inputs.iter();
+        let inputs: Inputs<'_> = inputs.map(|input| (input.name.as_str(), input)).collect();
+        let events = trace(unit, &inputs);
         let mut names: FxHashMap<&str, SmallVec<[usize; 4]>> = FxHashMap::default();
         let mut spreads = Vec::new();
         for (at, event) in events.iter().enumerate() {
@@ -95,8 +100,14 @@ impl<'a> Flow<'a> {
         Flow {
             events,
             names,
+            inputs,
             spreads,
         }
+    }
+
+    /// The variable that a unit starts with.
+    pub fn input(&self, name: &str) -> Option<&'a Input> {
+        self.inputs.get(name).copied()
     }
 
     /// The first thing that happens to a variable from one event on.
@@ -116,9 +127,9 @@ impl<'a> Flow<'a> {
 }
 
 /// The events of a unit, in order. Hooks come last: they may see what any step sets.
-fn trace(unit: &Unit) -> Vec<Event<'_>> {
+fn trace<'a>(unit: &'a Unit, inputs: &Inputs<'a>) -> Vec<Event<'a>> {
     let mut trace = Trace {
-        unit,
+        inputs,
         set: FxHashSet::default(),
         events: Vec::with_capacity(8 * unit.steps.len()),
         under: Conditions::default(),
@@ -172,8 +183,8 @@ pub fn is_met(condition: &Under<'_>, under: &[Under<'_>], known: &Known) -> bool
     }
 }
 
-struct Trace<'a> {
-    unit: &'a Unit,
+struct Trace<'i, 'a> {
+    inputs: &'i Inputs<'a>,
     /// What steps have set so far.
     set: FxHashSet<&'a str>,
     events: Vec<Event<'a>>,
@@ -213,7 +224,7 @@ impl<'a> Conditions<'a> {
     }
 }
 
-impl<'a> Trace<'a> {
+impl<'a> Trace<'_, 'a> {
     fn add(&mut self, what: What<'a>, step: &'a Step) {
         if let What::Set { bind } = what {
             self.set.insert(&bind.name);
@@ -376,8 +387,7 @@ impl<'a> Trace<'a> {
             return None;
         };
         let set = self.set.contains(name.as_str());
-        let is = |input: &&Input| input.name == *name;
-        let input = self.unit.inputs.iter().find(is)?;
+        let input = self.inputs.get(name.as_str())?;
         (!set).then_some(&input.default)
     }
 

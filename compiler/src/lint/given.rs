@@ -2,10 +2,12 @@
 
 use super::Survey;
 use crate::codes;
-use crate::diagnostic::{Diagnostic, Fix, Report, is_plural, is_slip, nearest};
+use crate::diagnostic::{Diagnostic, Fix, Report, is_plural, is_slip};
 use crate::ir::{Call, Each, ExprKind, Node, Program, visit};
+use crate::spelling::Near;
 use rrc_vm::text::kind_word;
 use rrc_vm::value::{Map, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Fields of a step that a map below it may have swallowed.
 const STEP_FIELDS: [&str; 11] = [
@@ -22,22 +24,43 @@ const STEP_FIELDS: [&str; 11] = [
     "output_exit_code",
 ];
 
+/// What a recipe takes.
+struct Takes<'a> {
+    inputs: FxHashSet<&'a str>,
+    near: Near<'a>,
+}
+
 pub fn check(survey: &Survey<'_>, report: &mut Report) {
+    let mut takes: FxHashMap<usize, Takes<'_>> = FxHashMap::default();
     for step in survey.program.units.iter().flat_map(|unit| &unit.steps) {
         visit::calls(step, &mut |call| {
-            if let Some(target) = call.target {
-                check_call(survey, call, target, report);
+            if let Some(target) = call.target.filter(|_| !call.context.is_empty()) {
+                let takes = takes.entry(target).or_insert_with(|| {
+                    let inputs = survey.program.units[target].inputs.iter();
+                    let inputs = inputs.map(|input| input.name.as_str());
+                    Takes {
+                        inputs: inputs.clone().collect(),
+                        near: inputs.collect(),
+                    }
+                });
+                check_call(survey, call, target, takes, report);
             }
         });
     }
 }
 
-fn check_call(survey: &Survey<'_>, call: &Call, target: usize, report: &mut Report) {
+fn check_call(
+    survey: &Survey<'_>,
+    call: &Call,
+    target: usize,
+    takes: &Takes<'_>,
+    report: &mut Report,
+) {
     let recipe = &survey.program.units[target];
-    let inputs = || recipe.inputs.iter().map(|input| input.name.as_str());
-    let gives = |name: &str| call.context.iter().any(|(given, _)| given == name);
+    let given = call.context.iter().map(|(name, _)| name.as_str());
+    let given: FxHashSet<&str> = given.collect();
     for ((name, _), span) in call.context.iter().zip(&call.names) {
-        if inputs().any(|input| input == name) || survey.uses.reads(target, name) {
+        if takes.inputs.contains(name.as_str()) || survey.uses.reads(target, name) {
             continue;
         }
         if STEP_FIELDS.contains(&name.as_str()) {
@@ -48,11 +71,11 @@ fn check_call(survey: &Survey<'_>, call: &Call, target: usize, report: &mut Repo
             );
             continue;
         }
-        let left = inputs().filter(|input| !gives(input));
         // Where a process may read what it is given unasked, only a slip is told from a wish.
         let unseen = survey.uses.unseen(target);
         let slip = |near: &str| is_slip(name, near) || is_plural(name, near);
-        let near = nearest(name, left).filter(|near| !unseen || slip(near));
+        let near = takes.near.nearest(name, |input| !given.contains(input));
+        let near = near.filter(|near| !unseen || slip(near));
         if let Some(near) = near {
             let message = format!("`{}` takes no `{name}`", recipe.name);
             report.add(

@@ -6,9 +6,6 @@ use crate::diagnostic::{Diagnostic, Fix, Report, nearest};
 use crate::infer::{Kind, Place, Scope};
 use crate::ir::{ExprKind, Missing};
 
-/// More names than this help nobody.
-const MOST_SHOWN: usize = 12;
-
 pub fn check(place: &Place<'_, '_>, scope: Scope<'_, '_>, report: &mut Report) {
     let Place::Expr {
         expr,
@@ -50,14 +47,6 @@ pub fn check(place: &Place<'_, '_>, scope: Scope<'_, '_>, report: &mut Report) {
             .help(format!("did you mean `{near}`?"))
             .fix(Fix::rename(name, near, expr.span)),
         None if known.is_empty() => finding.help("it has no fields at all"),
-        None => {
-            let more = if known.len() > MOST_SHOWN {
-                ", …"
-            } else {
-                ""
-            };
-            known.truncate(MOST_SHOWN);
-            finding.help(format!("it has {}{more}", known.join(", ")))
-        }
+        None => finding.help(format!("it has {}", words::list(&known))),
     });
 }

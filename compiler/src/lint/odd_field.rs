@@ -9,11 +9,13 @@ use super::Survey;
 use super::flow::{Flow, What};
 use super::{results, words};
 use crate::codes;
-use crate::diagnostic::{Applicability, Diagnostic, Fix, Report, is_plural, is_slip};
+use crate::diagnostic::{Applicability, Diagnostic, Fix, Report, plurals};
 use crate::ir::visit;
 use crate::ir::{Action, Expr, ExprKind, Input, Node, Part, ScriptPart, Step, Unit};
 use crate::source::Span;
+use crate::spelling::Slips;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::cell::{LazyCell, OnceCell};
 
 /// Where each field of a value is read.
 type Fields<'a> = FxHashMap<&'a str, Vec<Span>>;
@@ -42,14 +44,42 @@ pub fn check(survey: &Survey<'_>, report: &mut Report) {
             continue;
         }
         let exported = exported(flow);
+        let mut sources: FxHashMap<&str, Source<'_>> = FxHashMap::default();
         for (path, (root, fields)) in &values {
-            let mut source = Source::new(producers.get(root).into_iter().flatten());
-            source.exported = exported.get(path.as_str());
+            let source = sources
+                .entry(root)
+                .or_insert_with(|| Source::new(producers.get(root).into_iter().flatten()));
+            let exported = exported.get(path.as_str());
+            let is_named = |name: &str| {
+                exported.is_some_and(|fields| fields.contains(name)) || source.names(name)
+            };
+            let all = LazyCell::new(|| {
+                let mut all: Vec<&str> = fields.keys().copied().collect();
+                all.sort_unstable();
+                Slips::new(all)
+            });
             for (name, spans) in fields {
-                if let ([span], Some((near, place))) =
-                    (spans.as_slice(), source.meant(name, spans, fields))
-                {
-                    report.add(odd(path, name, *span, near, place));
+                let [span] = spans.as_slice() else { continue };
+                if is_named(name) {
+                    continue;
+                }
+                // Of two that are read once each nobody knows which is wrong: the second is said.
+                let before =
+                    |places: &Vec<Span>| places.len() > 1 || places.iter().min() < Some(span);
+                let sure = |other: &str| is_named(other) || fields.get(other).is_some_and(before);
+                let plural = || {
+                    let mut plurals = plurals(name).into_iter();
+                    plurals.find_map(|other| {
+                        let known = fields.get_key_value(other.as_str());
+                        known
+                            .map(|(other, _)| *other)
+                            .filter(|other| is_named(other))
+                    })
+                };
+                let read = all.nearest(name, sure).or_else(plural);
+                let place = read.and_then(|near| fields.get(near)?.iter().min());
+                if let Some(near) = read.or_else(|| source.key(name)) {
+                    report.add(odd(path, name, *span, near, place.copied()));
                 }
             }
         }
@@ -166,8 +196,9 @@ fn spell(expr: &Expr, out: &mut String) {
 /// What the steps that make a value are told, or run.
 struct Source<'a> {
     texts: Vec<&'a str>,
-    /// Fields that scripts read by themselves.
-    exported: Option<&'a FxHashSet<&'a str>>,
+    words: FxHashSet<&'a str>,
+    /// Words that look like keys of JSON, for slips and for others.
+    keys: OnceCell<(Slips<'a>, FxHashSet<&'a str>)>,
 }
 
 impl<'a> Source<'a> {
@@ -193,71 +224,61 @@ impl<'a> Source<'a> {
                 _ => {}
             }
         }
+        let words = texts.iter().flat_map(|text| text.split(is_between));
         Source {
+            words: words.collect(),
             texts,
-            exported: None,
+            keys: OnceCell::new(),
         }
     }
 
     /// Whether a name stands in one of the texts, as a word of its own.
     fn names(&self, name: &str) -> bool {
-        let part = |c: char| c.is_alphanumeric() || c == '_';
-        let exported = self.exported.is_some_and(|fields| fields.contains(name));
-        exported
-            || self.texts.iter().any(|text| {
-                text.match_indices(name).any(|(at, _)| {
-                    let after = &text[at + name.len()..];
-                    !text[..at].ends_with(part) && !after.starts_with(part)
-                })
-            })
-    }
-
-    /// The field that was meant, and where it is read: one that is read more often or that the
-    /// makers of the value name, if they do not name the one in question.
-    fn meant<'f>(
-        &self,
-        name: &str,
-        own: &[Span],
-        fields: &Fields<'f>,
-    ) -> Option<(&'f str, Option<Span>)>
-    where
-        'a: 'f,
-    {
-        if self.names(name) {
-            return None;
+        if !name.contains(is_between) {
+            return self.words.contains(name);
         }
-        let read = |(other, spans): (&&'f str, &Vec<Span>)| {
-            let named = self.names(other);
-            // Of two that are read once each, nobody knows which is wrong: the second is said.
-            let sure = named || spans.len() > 1 || spans.iter().min() < own.iter().min();
-            let near = is_slip(name, other) || (named && is_plural(name, other));
-            (sure && near).then(|| (*other, spans.iter().min().copied()))
-        };
-        let near = |key: &str| is_slip(name, key) || is_plural(name, key);
-        let named = || self.keys().find(|key| near(key));
-        fields
-            .iter()
-            .filter_map(read)
-            .min()
-            .or_else(|| named().map(|key| (key, None)))
-    }
-
-    /// Words that look like keys of JSON: in quotes, before a colon, or one of a list that a
-    /// program is asked for.
-    fn keys(&self) -> impl Iterator<Item = &'a str> {
-        let part = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
-        let is_key = move |word: &&str| (3..64).contains(&word.len()) && word.bytes().all(part);
-        self.texts.iter().flat_map(move |text| {
-            let quoted = text.split(['"', '\'']);
-            let named = text
-                .match_indices([':', ','])
-                .chain([(text.len(), "")])
-                .map(move |(end, _)| {
-                    let before = &text.as_bytes()[..end];
-                    let length = before.iter().rev().take_while(|b| part(**b)).count();
-                    &text[end - length..end]
-                });
-            quoted.chain(named).filter(is_key)
+        self.texts.iter().any(|text| {
+            text.match_indices(name).any(|(at, _)| {
+                let after = &text[at + name.len()..];
+                let part = |c: char| !is_between(c);
+                !text[..at].ends_with(part) && !after.starts_with(part)
+            })
         })
     }
+
+    /// The key of which a name is a slip, or the plural.
+    fn key(&self, name: &str) -> Option<&'a str> {
+        let keys = self.keys.get_or_init(|| {
+            let all: FxHashSet<&str> = self.texts.iter().flat_map(|text| keys(text)).collect();
+            let mut sorted: Vec<&str> = all.iter().copied().collect();
+            sorted.sort_unstable();
+            (Slips::new(sorted), all)
+        });
+        let plural = || {
+            let mut plurals = plurals(name).into_iter();
+            plurals.find_map(|other| keys.1.get(other.as_str()).copied())
+        };
+        keys.0.nearest(name, |_| true).or_else(plural)
+    }
+}
+
+/// Words that look like keys of JSON: in quotes, before a colon, or one of a list that a program is
+/// asked for.
+fn keys(text: &str) -> impl Iterator<Item = &str> {
+    let part = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+    let quoted = text.split(['"', '\'']);
+    let ends = text.match_indices([':', ',']).map(|(end, _)| end);
+    let named = ends.chain([text.len()]).map(move |end| {
+        let before = &text.as_bytes()[..end];
+        let length = before.iter().rev().take_while(|b| part(**b)).count();
+        &text[end - length..end]
+    });
+    quoted
+        .chain(named)
+        .filter(move |word| (3..64).contains(&word.len()) && word.bytes().all(part))
+}
+
+/// Whether a letter stands between words.
+fn is_between(letter: char) -> bool {
+    !letter.is_alphanumeric() && letter != '_'
 }

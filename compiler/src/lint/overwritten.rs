@@ -2,12 +2,13 @@
 //! id, or hidden by the variable of a loop.
 
 use super::Survey;
-use super::flow::{Event, Flow, Under, What, is_met, known};
+use super::flow::{Event, Under, What, is_met, known};
 use crate::codes;
 use crate::codes::Severity;
 use crate::diagnostic::{Diagnostic, Report};
-use crate::ir::{Bind, Exports, OnFailure, Step, Unit};
+use crate::ir::{Bind, Exports, OnFailure, Step};
 use crate::source::Span;
+use rustc_hash::FxHashMap;
 
 /// Stored under the id of the step because nothing names a variable.
 fn is_by_id(bind: &Bind, step: &Step) -> bool {
@@ -15,7 +16,7 @@ fn is_by_id(bind: &Bind, step: &Step) -> bool {
 }
 
 pub fn by_id(survey: &Survey<'_>, report: &mut Report) {
-    for (unit, flow) in survey.units() {
+    for flow in &survey.flows {
         for (at, event) in flow.events.iter().enumerate() {
             let What::Set { bind } = event.what else {
                 continue;
@@ -23,7 +24,7 @@ pub fn by_id(survey: &Survey<'_>, report: &mut Report) {
             if !is_by_id(bind, event.step) {
                 continue;
             }
-            let input = unit.inputs.iter().find(|input| input.name == bind.name);
+            let input = flow.input(&bind.name);
             // Two steps with one id are a mistake of their own.
             let earlier = flow
                 .about(&bind.name, 0..at)
@@ -102,13 +103,28 @@ fn overwrites(first: &Event<'_>, second: &Event<'_>) -> bool {
 }
 
 pub fn shadowed(survey: &Survey<'_>, report: &mut Report) {
-    for (unit, flow) in survey.units() {
+    for flow in &survey.flows {
         let end = flow.events.len();
+        if !flow
+            .events
+            .iter()
+            .any(|event| matches!(event.what, What::Item { .. }))
+        {
+            continue;
+        }
+        let mut meanings: FxHashMap<&str, Meaning> = FxHashMap::default();
         for (at, event) in flow.events.iter().enumerate() {
-            let What::Item { bind } = event.what else {
+            let (What::Set { bind } | What::Item { bind } | What::Leave { bind }) = event.what
+            else {
                 continue;
             };
-            let Some(outer) = outer(flow, at, unit, &bind.name) else {
+            let meaning = meanings.entry(&bind.name).or_insert_with(|| Meaning {
+                now: flow.input(&bind.name).map(|input| input.span),
+                outside: Vec::new(),
+            });
+            let outer = meaning.now;
+            meaning.change(event);
+            let (What::Item { .. }, Some(outer)) = (event.what, outer) else {
                 continue;
             };
             let read_later = flow
@@ -130,24 +146,20 @@ pub fn shadowed(survey: &Survey<'_>, report: &mut Report) {
     }
 }
 
-/// What a name means where a loop starts: a variable, or that of another loop around it.
-fn outer(flow: &Flow<'_>, at: usize, unit: &Unit, name: &str) -> Option<Span> {
-    let mut found = unit
-        .inputs
-        .iter()
-        .find(|input| input.name == name)
-        .map(|input| input.span);
-    let mut loops: Vec<Option<Span>> = Vec::new();
-    for event in flow.about(name, 0..at) {
+/// What a name means at one point: a variable, or that of a loop around it.
+struct Meaning {
+    now: Option<Span>,
+    /// The same outside of each loop around that point.
+    outside: Vec<Option<Span>>,
+}
+
+impl Meaning {
+    fn change(&mut self, event: &Event<'_>) {
         match event.what {
-            What::Set { bind } => found = Some(bind.span),
-            What::Item { bind } => {
-                loops.push(found);
-                found = Some(bind.span);
-            }
-            What::Leave { .. } => found = loops.pop().flatten(),
+            What::Set { bind } => self.now = Some(bind.span),
+            What::Item { bind } => self.outside.push(self.now.replace(bind.span)),
+            What::Leave { .. } => self.now = self.outside.pop().flatten(),
             _ => {}
         }
     }
-    found
 }

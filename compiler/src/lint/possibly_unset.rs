@@ -4,6 +4,7 @@
 //! variables. A name that nothing sets at all is the business of `resolve`.
 
 use super::Survey;
+use super::environment::Held;
 use super::flow::{Event, Flow, Under, What, is_met, known, spelt, stands_for};
 use super::known::{Known, compared};
 use crate::codes;
@@ -26,7 +27,12 @@ pub fn check(survey: &Survey<'_>, report: &mut Report) {
         .collect();
     for (number, flow) in survey.flows.iter().enumerate() {
         let mut said: FxHashSet<&str> = FxHashSet::default();
+        // What is there where no condition holds, until something happens to it.
+        let mut there: FxHashSet<&str> = FxHashSet::default();
         for (at, event) in flow.events.iter().enumerate() {
+            if let What::Set { bind } | What::Item { bind } | What::Leave { bind } = event.what {
+                there.remove(bind.name.as_str());
+            }
             let What::Read {
                 name,
                 span,
@@ -38,17 +44,32 @@ pub fn check(survey: &Survey<'_>, report: &mut Report) {
             if said.contains(name) {
                 continue;
             }
-            if let Some(doubt) = Question::new(survey, number, at).doubt(name)
-                && !undefined.contains(&span)
-            {
+            let question = Question::new(survey, number, at);
+            let alone = question.under.is_empty();
+            if alone && there.contains(name) {
+                continue;
+            }
+            // What is always set before is so from here on.
+            if question.is_always_set(name) {
                 said.insert(name);
-                report.add(unset(name, span, &doubt));
+                continue;
+            }
+            match question.doubt(name) {
+                Some(doubt) if !undefined.contains(&span) => {
+                    said.insert(name);
+                    report.add(unset(name, span, &doubt));
+                }
+                None if alone => {
+                    there.insert(name);
+                }
+                _ => {}
             }
         }
     }
 }
 
 pub fn check_scripts(survey: &Survey<'_>, report: &mut Report) {
+    let mut held = Held::default();
     for (number, (unit, flow)) in survey.units().enumerate() {
         if unit.exports == Exports::Nothing {
             continue;
@@ -69,12 +90,8 @@ pub fn check_scripts(survey: &Survey<'_>, report: &mut Report) {
             if !script.nounset || mention.how != Mentioned::Expanded {
                 continue;
             }
-            let holds_itself = script.vars.iter().any(|var| var.name == mention.name)
-                || script
-                    .mentions
-                    .iter()
-                    .any(|other| other.name == mention.name && other.how != Mentioned::Expanded);
-            if holds_itself {
+            let own = held.names(script, &[], |how| how != Mentioned::Expanded);
+            if own.contains(mention.name.as_str()) {
                 continue;
             }
             let question = Question::new(survey, number, at);
@@ -141,16 +158,22 @@ impl<'e, 'a> Question<'e, 'a> {
             .collect()
     }
 
+    /// Whether a step has set it that always runs.
+    fn is_always_set(&self, name: &str) -> bool {
+        let mut before = self.flow.about(name, 0..self.at);
+        before.any(|event| is_set(event) && event.under.is_empty())
+    }
+
     fn doubt(&self, name: &str) -> Option<Doubt<'a>> {
-        let always = self.unit.inputs.iter().any(|input| input.name == name)
+        let always = self.flow.input(name).is_some()
             || self.unit.reserved.contains(&name)
             || self.unit.given.contains(&name)
             || self.links.given[self.number].contains(name);
-        if always || self.inside_its_loop(name) {
+        if always || self.inside_its_loop(name) || self.is_always_set(name) {
             return None;
         }
         let setters = self.setters(name);
-        if setters.is_empty() || setters.iter().any(|(event, _)| event.under.is_empty()) {
+        if setters.is_empty() {
             return None;
         }
         let known = self.closure();

@@ -1,12 +1,13 @@
 //! Fields of what a recipe gave back: does the recipe set them at all?
 
-use super::Survey;
 use super::flow::{Flow, What};
+use super::{Survey, words};
 use crate::codes;
 use crate::codes::Severity;
-use crate::diagnostic::{Diagnostic, Fix, Report, nearest};
+use crate::diagnostic::{Diagnostic, Fix, Report};
 use crate::ir::visit;
 use crate::ir::{Action, Call, Expr, ExprKind, Missing, Node, Step, Unit};
+use crate::spelling::Near;
 use rustc_hash::FxHashMap;
 
 pub fn check(survey: &Survey<'_>, report: &mut Report) {
@@ -16,6 +17,7 @@ pub fn check(survey: &Survey<'_>, report: &mut Report) {
         if results.values().all(Option::is_none) {
             continue;
         }
+        let mut known: FxHashMap<usize, Known<'_>> = FxHashMap::default();
         let mut check = |expr: &Expr| {
             let ExprKind::Field { of, name, missing } = &expr.kind else {
                 return;
@@ -43,20 +45,32 @@ pub fn check(survey: &Survey<'_>, report: &mut Report) {
                     call.recipe.span,
                     format!("`{whole}` is what this recipe set"),
                 );
-            let mut known: Vec<&str> = fields.iter().copied().collect();
-            known.sort_unstable();
-            report.add(match nearest(name, known.iter().copied()) {
+            let known = known.entry(target).or_insert_with(|| {
+                let mut names: Vec<&str> = fields.iter().copied().collect();
+                names.sort_unstable();
+                Known {
+                    near: names.iter().copied().collect(),
+                    list: words::list(&names),
+                }
+            });
+            report.add(match known.near.nearest(name, |_| true) {
                 Some(near) => finding
                     .help(format!("did you mean `{near}`?"))
                     .fix(Fix::rename(name, near, expr.span)),
-                None if known.is_empty() => finding.help("the recipe sets no variables"),
-                None => finding.help(format!("it sets {}", known.join(", "))),
+                None if fields.is_empty() => finding.help("the recipe sets no variables"),
+                None => finding.help(format!("it sets {}", known.list)),
             });
         };
         for step in &unit.steps {
             visit::steps(step, &mut |step| reads(step, &mut check));
         }
     }
+}
+
+/// What a recipe sets, to suggest one of it or to list it.
+struct Known<'a> {
+    near: Near<'a>,
+    list: String,
 }
 
 /// Variables that hold the result of one call and nothing else.

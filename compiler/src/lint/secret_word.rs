@@ -9,13 +9,13 @@ use rustc_hash::FxHashSet;
 
 pub fn check(survey: &Survey<'_>, report: &mut Report) {
     for (unit, _) in survey.units().filter(|(unit, _)| !unit.secrets.is_empty()) {
+        let secrets: FxHashSet<&str> = unit.secrets.iter().map(String::as_str).collect();
         let mut said = FxHashSet::default();
         let mut look = |words: &[Term]| {
             let Some(first) = words.first() else { return };
             for word in words {
                 shown(word, &mut |name, place| {
-                    let secret = unit.secrets.iter().any(|secret| secret == name);
-                    if secret && said.insert(place.span) {
+                    if secrets.contains(name) && said.insert(place.span) {
                         report.add(finding(name, place, first));
                     }
                 });

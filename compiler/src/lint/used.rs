@@ -3,9 +3,10 @@
 use super::Survey;
 use super::flow::{Flow, What, called, spelt, stands_for};
 use crate::codes;
-use crate::diagnostic::{Diagnostic, Fix, Report, is_slip, nearest};
+use crate::diagnostic::{Diagnostic, Fix, Report};
 use crate::ir::{Bind, Exports, Program, Unit, visit};
 use crate::source::Span;
+use crate::spelling::Slips;
 use rustc_hash::FxHashSet;
 use std::cell::LazyCell;
 
@@ -82,13 +83,11 @@ impl<'a> Uses<'a> {
             .collect();
         let readers = |number: usize| {
             let mut found = vec![number];
+            let mut seen: FxHashSet<usize> = FxHashSet::from_iter([number]);
             let mut at = 0;
             while let Some(reader) = found.get(at).copied() {
-                for next in &own[reader].inherits {
-                    if !found.contains(next) {
-                        found.push(*next);
-                    }
-                }
+                let next = own[reader].inherits.iter().copied();
+                found.extend(next.filter(|next| seen.insert(*next)));
                 at += 1;
             }
             found
@@ -125,22 +124,24 @@ impl<'a> Uses<'a> {
 pub fn misspelt(survey: &Survey<'_>, report: &mut Report) {
     let uses = &survey.uses;
     for (number, unit) in survey.program.units.iter().enumerate() {
-        let inputs = || unit.inputs.iter().map(|input| input.name.as_str());
+        let inputs = unit.inputs.iter().map(|input| input.name.as_str());
+        let is_input = LazyCell::new(|| inputs.clone().collect::<FxHashSet<&str>>());
         // Few names are read where many are set, so those are the ones to compare with.
         let read = LazyCell::new(|| {
-            let names = inputs().chain(uses.own[number].set_names.iter().copied());
+            let names = inputs
+                .clone()
+                .chain(uses.own[number].set_names.iter().copied());
             let mut read: Vec<&str> = names.filter(|name| uses.names(number, name)).collect();
             // The order of a set is not one that a message may depend on.
             read.sort_unstable();
-            read
+            Slips::new(read)
         });
         let ids = LazyCell::new(|| ids(unit));
         for (bind, _) in &uses.own[number].sets {
-            if uses.reads(number, &bind.name) || inputs().any(|input| input == bind.name) {
+            if uses.reads(number, &bind.name) || is_input.contains(bind.name.as_str()) {
                 continue;
             }
-            let slips = read.iter().filter(|name| is_slip(&bind.name, name));
-            if let Some(near) = nearest(&bind.name, slips.copied())
+            if let Some(near) = read.nearest(&bind.name, |_| true)
                 && !ids.contains(&bind.span)
             {
                 let message = format!("nothing reads `{}`", bind.name);

@@ -20,6 +20,15 @@ pub fn quoted(expr: &Expr) -> String {
     name(expr).map_or_else(|| "this".to_string(), |name| format!("`{name}`"))
 }
 
+/// Names for a message: more than a few help nobody.
+pub fn list(names: &[&str]) -> String {
+    const MOST_SHOWN: usize = 12;
+    match names.get(..MOST_SHOWN) {
+        Some(first) if names.len() > MOST_SHOWN => format!("{}, …", first.join(", ")),
+        _ => names.join(", "),
+    }
+}
+
 /// A value as it could be written, if that is short.
 pub fn written(literal: &Literal) -> Option<String> {
     Some(match literal {

@@ -33,7 +33,7 @@ pub fn mentions(text: &str) -> Vec<MentionAt> {
     let bytes = text.as_bytes();
     let part = |byte: &u8| PART[usize::from(*byte)];
     let mut found = Vec::new();
-    let (mut at, mut line) = (0, 0);
+    let (mut at, mut line, mut looked) = (0, 0, 0);
     // All such names begin with a capital.
     while let Some(next) = bytes[at..].iter().position(u8::is_ascii_uppercase) {
         let start = at + next;
@@ -47,9 +47,10 @@ pub fn mentions(text: &str) -> Vec<MentionAt> {
             continue;
         }
         // No line that was looked at before is looked at again.
-        if let Some(newline) = memchr::memrchr(b'\n', &bytes[line..start]) {
-            line += newline + 1;
+        if let Some(newline) = memchr::memrchr(b'\n', &bytes[looked..start]) {
+            line = looked + newline + 1;
         }
+        looked = start;
         let before = &text[line..start];
         let comment = text[line..].trim_start().starts_with('#');
         let escaped = |from: usize| from > 0 && bytes[from - 1] == b'\\';

@@ -1,7 +1,7 @@
 //! `args` and `defaults`: what a template can be given, and what it has when it is not.
 
 use super::habits::{without, without_item};
-use super::names::{Arg, Defaults, Env, MOST_TERMS, Preset, repeat_name};
+use super::names::{Arg, Args, Declarations, Defaults, Env, MOST_TERMS, Preset, repeat_name};
 use super::node::wrong_type;
 use super::{Lower, holes};
 use crate::codes;
@@ -34,7 +34,7 @@ impl<'a> Lower<'_, 'a> {
         let mut env = match self.field(node, "args").filter(|_| !words) {
             Some(args) => match self.args(args, repeats) {
                 Some(args) => Env {
-                    args: Some(Rc::new(args)),
+                    args: Some(Rc::new(Declarations::new(args))),
                     ..env.clone()
                 },
                 None => env.clone(),
@@ -52,14 +52,15 @@ impl<'a> Lower<'_, 'a> {
         env
     }
 
-    fn args(&mut self, node: Node<'a>, repeats: bool) -> Option<Vec<Arg<'a>>> {
+    fn args(&mut self, node: Node<'a>, repeats: bool) -> Option<Args<'a>> {
         let Kind::List(items) = node.kind else {
             if !node.is_broken() {
                 self.add(wrong_type("args", "a list of declarations", node));
             }
             return None;
         };
-        let mut args: Vec<Arg<'a>> = Vec::new();
+        let mut args = Args::default();
+        // Where each of them stands in the list.
         let mut places: Vec<usize> = Vec::new();
         for (number, item) in items.iter().enumerate() {
             let Some(text) = self.text(*item) else {
@@ -75,8 +76,8 @@ impl<'a> Lower<'_, 'a> {
             let Some(arg) = self.arg(text, repeats) else {
                 continue;
             };
-            let known = args.iter().zip(&places);
-            if let Some((first, at)) = known.into_iter().find(|(known, _)| known.name == arg.name) {
+            if let Some((place, _, first)) = args.get_full(arg.name) {
+                let at = &places[place];
                 let message = format!("`{}` is declared twice", arg.name);
                 let first = first.span;
                 let said = |at: usize| Some(self.text(*items.get(at)?)?.text());
@@ -96,7 +97,7 @@ impl<'a> Lower<'_, 'a> {
                 );
                 continue;
             }
-            args.push(arg);
+            args.insert(arg.name, arg);
             places.push(number);
         }
         Some(args)
@@ -208,8 +209,12 @@ impl<'a> Lower<'_, 'a> {
     /// The types of arguments are those of their defaults; the values of a node's own defaults are
     /// looked at where they stand.
     fn check_defaults(&mut self, node: Node<'a>, env: &Env<'a>) {
-        let args = env.args.clone();
-        for arg in args.iter().flat_map(|args| args.iter()) {
+        // What is declared around the node was looked at there.
+        let args = env
+            .args
+            .clone()
+            .filter(|_| self.field(node, "args").is_some());
+        for arg in args.iter().flat_map(|args| args.all.values()) {
             if let Some(kind) = &arg.kind {
                 let word = word_of(kind);
                 self.declare(arg.name, kind.clone(), &word, arg.span);
@@ -218,7 +223,7 @@ impl<'a> Lower<'_, 'a> {
         let own = node.get("defaults").and_then(|defaults| defaults.map());
         for entry in own.unwrap_or_default() {
             let Some(name) = entry.name() else { continue };
-            let Some(default) = env.defaults.get(name) else {
+            let Some(default) = env.preset(name) else {
                 continue;
             };
             let kind = env.arg(name).and_then(|arg| arg.kind.clone());
@@ -259,9 +264,7 @@ impl<'a> Lower<'_, 'a> {
         for finding in quiet.findings {
             self.report_once(finding);
         }
-        let met = said
-            .iter()
-            .filter_map(|name| env.defaults.get(name.as_str()));
+        let met = said.iter().filter_map(|name| env.preset(name.as_str()));
         self.said.extend(met.map(|default| default.span));
     }
 
@@ -311,7 +314,7 @@ impl<'a> Lower<'_, 'a> {
         if let Some((default, span)) = default {
             self.check_default(name, &Literal::Text(default.to_string()), &kind, span);
         }
-        if let Some(default) = env.defaults.get(name) {
+        if let Some(default) = env.preset(name) {
             let (value, span) = (default.value.clone(), default.span);
             self.check_default(name, &value, &kind, span);
         }

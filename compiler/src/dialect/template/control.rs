@@ -124,7 +124,7 @@ impl<'a> Lower<'_, 'a> {
         }
         self.repeat_in_when(name, name_span, env, repeated);
         self.use_name(name, name_span);
-        if let Some(default) = env.defaults.get(name) {
+        if let Some(default) = env.preset(name) {
             self.use_default(default.name_span);
         }
         let value = env.plain_value(name, name_span);

@@ -65,7 +65,7 @@ impl<'a> Lower<'_, 'a> {
                 }
             }
             Hole::OrText { name, text } => {
-                let preset = env.defaults.get(*name).map(|preset| &preset.value);
+                let preset = env.preset(name).map(|preset| &preset.value);
                 let number = matches!(preset, Some(Literal::Int(_) | Literal::Float(_)));
                 self.notes.fallbacks.push(Fallback {
                     name: name.to_string(),
@@ -84,7 +84,7 @@ impl<'a> Lower<'_, 'a> {
         if env.repeats > 0 && repeat_name(name).is_some() {
             return Some((format!("`repeat` sets `{name}`"), None));
         }
-        if let Some(preset) = env.defaults.get(name) {
+        if let Some(preset) = env.preset(name) {
             let message = format!("`defaults` has a value for `{name}`");
             return Some((message, Some(preset.name_span)));
         }

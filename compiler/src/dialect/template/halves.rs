@@ -5,7 +5,7 @@ use super::Lower;
 use super::holes::{self, Hole, Piece};
 use super::names::{Env, HOST_NAMES, repeat_name};
 use crate::codes::{self, Severity};
-use crate::diagnostic::{Diagnostic, Fix, is_slip, nearest};
+use crate::diagnostic::{Diagnostic, Fix, is_slip};
 use crate::doc::{Kind, Node};
 use crate::source::Span;
 use std::ops::Range;
@@ -140,9 +140,7 @@ impl<'a> Lower<'_, 'a> {
         if env.is_known(name) || repeat_name(name).is_some() {
             return;
         }
-        let known = env.known_names().into_iter().chain(HOST_NAMES);
-        let known = known.filter(|known| is_slip(name, known));
-        if let Some(near) = nearest(name, known) {
+        if let Some(near) = env.nearest(name, &HOST_NAMES, |known| is_slip(name, known)) {
             self.use_name(near, span);
             let message = format!("nothing in this file defines `{name}`");
             self.report_once(

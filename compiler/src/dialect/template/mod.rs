@@ -19,7 +19,7 @@ mod shell;
 mod words;
 
 use crate::codes;
-use crate::diagnostic::{Diagnostic, Report, nearest};
+use crate::diagnostic::{Diagnostic, Fix, Report};
 use crate::doc::{Kind, Node, Plain, Schema, Text, resolve};
 use crate::ir::flow::{Around, Declared, Difference, Flow, Scope, Term, TermKind, ValueKind, Work};
 use crate::ir::{
@@ -33,6 +33,7 @@ use names::{Env, HOST_NAMES, REPEAT_NAMES};
 use node::Place;
 use rrc_vm::plan::StepKind;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
+use std::cell::Cell;
 
 /// The word for templates in reports.
 pub const NAME: &str = "template";
@@ -183,6 +184,8 @@ pub struct Lower<'r, 'a> {
     source: SourceId,
     schema: Schema,
     report: &'r mut Report,
+    /// How many findings were looked at, and how many of them are errors.
+    errors: Cell<(usize, usize)>,
     /// How much has come of filling in defaults.
     terms: usize,
     /// The same, for looking whether defaults lead to each other.
@@ -226,6 +229,7 @@ impl<'r, 'a> Lower<'r, 'a> {
             source,
             schema,
             report,
+            errors: Cell::default(),
             terms: 0,
             walked: 0,
             used: FxHashMap::default(),
@@ -310,7 +314,11 @@ impl<'r, 'a> Lower<'r, 'a> {
                 && finding.span.source == self.source
                 && finding.code != &codes::UNUSABLE_DEFAULT
         };
-        self.report.findings.iter().filter(errors).count()
+        let (seen, before) = self.errors.get();
+        let new = self.report.findings.iter().skip(seen).filter(errors);
+        let all = before + new.count();
+        self.errors.set((self.report.findings.len(), all));
+        all
     }
 
     /// The form of every value that is read: as declared, or as it is.
@@ -414,17 +422,16 @@ impl<'r, 'a> Lower<'r, 'a> {
         }
         let message = format!("nothing defines `{name}`");
         let finding = Diagnostic::new(&codes::UNDEFINED_VARIABLE, span, message);
-        let finding =
-            match nearest(name, env.known_names()) {
-                Some(near) => {
-                    // That nothing reads what is meant is no second mistake.
-                    self.use_name(near, span);
-                    finding.help(format!("did you mean `{near}`?")).fix(
-                        crate::diagnostic::Fix::safe(format!("write `{near}`"), span, near),
-                    )
-                }
-                None => finding.help(format!("add `{name}` to `args`, or give it a default")),
-            };
+        let finding = match env.nearest(name, &[], |_| true) {
+            Some(near) => {
+                // That nothing reads what is meant is no second mistake.
+                self.use_name(near, span);
+                finding
+                    .help(format!("did you mean `{near}`?"))
+                    .fix(Fix::rename(name, near, span))
+            }
+            None => finding.help(format!("add `{name}` to `args`, or give it a default")),
+        };
         self.report_once(finding);
     }
 
@@ -487,10 +494,8 @@ impl<'r, 'a> Lower<'r, 'a> {
             let known = env.arg(word).is_some() || env.has_default(word);
             if !known && !self.used.contains_key(word) {
                 let message = format!("`{word}` is neither `stdout` nor a value of this template");
-                let mut known = env.known_names();
-                known.push("stdout");
                 let finding = Diagnostic::new(&codes::UNKNOWN_OUTPUT, text.inner(), message);
-                let finding = match nearest(word, known) {
+                let finding = match env.nearest(word, &["stdout"], |_| true) {
                     Some(near) => {
                         let fix = crate::diagnostic::Fix::safe(
                             format!("write `{near}`"),

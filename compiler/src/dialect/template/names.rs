@@ -14,8 +14,10 @@ use crate::doc::Text;
 use crate::ir::flow::{Arith, Term, TermKind, ValueKind};
 use crate::ir::{Literal, Truth};
 use crate::source::Span;
+use crate::spelling::Near;
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
+use std::cell::OnceCell;
 use std::rc::Rc;
 
 /// The names that `repeat` sets.
@@ -68,12 +70,37 @@ pub struct Arg<'a> {
     pub default: Option<(&'a str, Span)>,
 }
 
+pub type Args<'a> = IndexMap<&'a str, Arg<'a>, FxBuildHasher>;
+
+/// The defaults of a node, over those of the nodes around it.
+#[derive(Default)]
+pub(super) struct Layer<'a> {
+    own: Defaults<'a>,
+    outer: Option<Rc<Layer<'a>>>,
+    near: OnceCell<Near<'a>>,
+}
+
+/// What is declared.
+pub struct Declarations<'a> {
+    pub all: Args<'a>,
+    near: OnceCell<Near<'a>>,
+}
+
+impl<'a> Declarations<'a> {
+    pub fn new(all: Args<'a>) -> Declarations<'a> {
+        Declarations {
+            all,
+            near: OnceCell::new(),
+        }
+    }
+}
+
 /// What is known at one place of a template.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Env<'a> {
-    pub defaults: Rc<Defaults<'a>>,
+    pub(super) defaults: Option<Rc<Layer<'a>>>,
     /// What is declared here; none if everything may be given.
-    pub args: Option<Rc<Vec<Arg<'a>>>>,
+    pub args: Option<Rc<Declarations<'a>>>,
     /// How many `repeat` stand around this place, and how many turns they have at least.
     pub repeats: u32,
     pub turns: i64,
@@ -88,7 +115,7 @@ pub struct Env<'a> {
 impl Default for Env<'_> {
     fn default() -> Self {
         Env {
-            defaults: Rc::default(),
+            defaults: None,
             args: None,
             repeats: 0,
             turns: 1,
@@ -116,8 +143,8 @@ impl<'a> Env<'a> {
     /// Defaults of a node over those of the node around it. One that names a default of the node
     /// around it means that one, and not itself.
     pub fn with_defaults(&self, own: Defaults<'a>, lower: &mut Lower<'_, 'a>) -> Env<'a> {
-        let mut all = Defaults::clone(&self.defaults);
-        for (name, mut default) in own {
+        let mut own = own;
+        for default in own.values_mut() {
             if let Some(text) = default.text
                 && let [Piece::Hole(range)] = holes::pieces(text.text()).as_slice()
                 && let Some(inner) = text.text().get(range.clone())
@@ -129,20 +156,33 @@ impl<'a> Env<'a> {
                 default.taken = Some(Rc::new(term));
                 lower.use_name(inner, span);
             }
-            all.insert(name, default);
         }
+        let layer = Layer {
+            own,
+            outer: self.defaults.clone(),
+            near: OnceCell::new(),
+        };
         Env {
-            defaults: Rc::new(all),
+            defaults: Some(Rc::new(layer)),
             ..self.clone()
         }
     }
 
+    fn layers(&self) -> impl Iterator<Item = &Layer<'a>> {
+        std::iter::successors(self.defaults.as_deref(), |layer| layer.outer.as_deref())
+    }
+
+    /// The default of a name that `defaults` has, here or in a node around this one.
+    pub fn preset(&self, name: &str) -> Option<&Preset<'a>> {
+        self.layers().find_map(|layer| layer.own.get(name))
+    }
+
     fn holds(&self, name: &str) -> bool {
-        self.defaults.contains_key(name) || (self.repeats > 0 && repeat_name(name).is_some())
+        self.preset(name).is_some() || (self.repeats > 0 && repeat_name(name).is_some())
     }
 
     pub fn arg(&self, name: &str) -> Option<&Arg<'a>> {
-        self.args.as_ref()?.iter().find(|arg| arg.name == name)
+        self.args.as_ref()?.all.get(name)
     }
 
     /// Whether something gives the name a value when nobody else does.
@@ -158,14 +198,26 @@ impl<'a> Env<'a> {
             || HOST_NAMES.contains(&name)
     }
 
-    /// Names to suggest for one that is not known.
-    pub fn known_names(&self) -> Vec<&'a str> {
-        let args = self.args.iter().flat_map(|args| args.iter());
-        let mut all: Vec<&str> = args.map(|arg| arg.name).collect();
-        all.extend(self.defaults.keys().copied());
-        all.sort_unstable();
-        all.dedup();
-        all
+    /// What to suggest for a name that is not known, of what is wanted of these and of what is.
+    pub fn nearest(
+        &self,
+        name: &str,
+        more: &[&'static str],
+        wanted: impl Fn(&str) -> bool,
+    ) -> Option<&'a str> {
+        let near = |names: &OnceCell<Near<'a>>, best, all: &mut dyn Iterator<Item = &'a str>| {
+            names
+                .get_or_init(|| all.collect())
+                .nearer(best, name, &wanted)
+        };
+        let mut best = near(&OnceCell::new(), None, &mut more.iter().copied());
+        if let Some(args) = &self.args {
+            best = near(&args.near, best, &mut args.all.keys().copied());
+        }
+        for layer in self.layers() {
+            best = near(&layer.near, best, &mut layer.own.keys().copied());
+        }
+        best.map(|(_, name)| name)
     }
 
     /// The value of a name: what is given, or its default; a failure if there is neither.
@@ -198,7 +250,7 @@ impl<'a> Env<'a> {
             return self.turn_value(known, underscores, span);
         }
         let given = Term::new(span, TermKind::Var(name.to_string()));
-        let default = match (self.defaults.get(name), self.arg(name)) {
+        let default = match (self.preset(name), self.arg(name)) {
             (Some(default), _) => match &default.taken {
                 Some(term) => Term::clone(term),
                 None => Term::new(span, TermKind::Literal(default.value.clone())),
@@ -249,7 +301,7 @@ impl<'a> Env<'a> {
         lower: &mut Lower<'_, 'a>,
         path: &mut Vec<String>,
     ) -> Option<Term> {
-        if let Some(default) = self.defaults.get(name) {
+        if let Some(default) = self.preset(name) {
             lower.use_default(default.name_span);
             if let Some(taken) = &default.taken {
                 return Some(Term::clone(taken));

@@ -8,6 +8,7 @@ use crate::doc::{Entry, Kind, Node, Plain, resolve};
 use crate::ir::Literal;
 use crate::ir::flow::{Scope, Stage, Term, TermKind, Times, Tries, ValueKind, Work};
 use crate::source::Span;
+use rustc_hash::FxHashMap;
 
 /// The fields of a node.
 pub const FIELDS: [&str; 13] = [
@@ -203,14 +204,14 @@ impl<'a> Lower<'_, 'a> {
     }
 
     fn same_labels(&mut self, items: &'a [Node<'a>]) {
-        let mut seen: Vec<(&str, Span)> = Vec::new();
+        let mut seen: FxHashMap<&str, Span> = FxHashMap::default();
         for item in items {
             let label = item.get("label").and_then(|label| self.text(label));
             let Some(label) = label.filter(|label| !label.text().is_empty()) else {
                 continue;
             };
-            match seen.iter().find(|(known, _)| *known == label.text()) {
-                Some((_, first)) => {
+            match seen.get(label.text()) {
+                Some(first) => {
                     let message = format!("two branches are called `{}`", label.text());
                     let first = *first;
                     self.add(
@@ -219,7 +220,9 @@ impl<'a> Lower<'_, 'a> {
                             .help("give each branch a label of its own"),
                     );
                 }
-                None => seen.push((label.text(), label.inner())),
+                None => {
+                    seen.insert(label.text(), label.inner());
+                }
             }
         }
     }
