@@ -404,14 +404,7 @@ impl<'a> Scope<'a> {
                     _ => {}
                 }
             };
-            visit::steps(branch, &mut |step| {
-                if let Some(guard) = &step.guard {
-                    visit::walk(&guard.expr, &mut check);
-                }
-                if let Node::Act(action) = &step.node {
-                    visit::walk_action(action, &mut check);
-                }
-            });
+            visit::steps(branch, &mut |step| visit::walk_step(step, &mut check));
         }
         // What one of them sets is unknown to the others, but known afterwards.
         for branch in branches {

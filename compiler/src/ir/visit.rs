@@ -102,6 +102,34 @@ pub fn walk_needs<'a>(action: &'a Action, visit: &mut dyn FnMut(&'a Expr)) {
     texts.for_each(|text| walk_text(text, visit));
 }
 
+/// Every expression that a step reads, but for those in it.
+pub fn walk_step<'a>(step: &'a Step, visit: &mut dyn FnMut(&'a Expr)) {
+    if let Some(guard) = &step.guard {
+        walk(&guard.expr, visit);
+    }
+    step.deadline
+        .iter()
+        .for_each(|deadline| walk(deadline, visit));
+    match &step.node {
+        Node::Act(action) => walk_action(action, visit),
+        Node::Each(each) => {
+            walk(&each.over, visit);
+            each.limit_from.iter().for_each(|limit| walk(limit, visit));
+            if let Some(until) = &each.until {
+                walk(&until.expr, visit);
+            }
+        }
+        Node::While(body) => {
+            walk(&body.condition.expr, visit);
+            body.update.iter().for_each(|(_, new)| walk(new, visit));
+            if let Some(until) = &body.until {
+                walk(&until.expr, visit);
+            }
+        }
+        Node::Seq(_) | Node::Par { .. } | Node::Graph(_) => {}
+    }
+}
+
 /// Every call of another recipe, in the order of the file.
 pub fn calls<'a>(step: &'a Step, visit: &mut dyn FnMut(&'a Call)) {
     steps(step, &mut |step| {

@@ -7,7 +7,7 @@
 
 use super::Survey;
 use super::flow::{Flow, What};
-use super::{results, words};
+use super::words;
 use crate::codes;
 use crate::diagnostic::{Applicability, Diagnostic, Fix, Report, plurals};
 use crate::ir::visit;
@@ -26,7 +26,7 @@ pub fn check(survey: &Survey<'_>, report: &mut Report) {
         let mut values: FxHashMap<String, (&str, Fields<'_>)> = FxHashMap::default();
         for step in &unit.steps {
             visit::steps(step, &mut |step| {
-                results::reads(step, &mut |expr| {
+                visit::walk_step(step, &mut |expr| {
                     let ExprKind::Field { of, name, .. } = &expr.kind else {
                         return;
                     };

@@ -6,7 +6,7 @@ use crate::codes;
 use crate::codes::Severity;
 use crate::diagnostic::{Diagnostic, Fix, Report};
 use crate::ir::visit;
-use crate::ir::{Action, Call, Expr, ExprKind, Missing, Node, Step, Unit};
+use crate::ir::{Action, Call, Expr, ExprKind, Missing, Node, Unit};
 use crate::spelling::Near;
 use rustc_hash::FxHashMap;
 
@@ -62,7 +62,7 @@ pub fn check(survey: &Survey<'_>, report: &mut Report) {
             });
         };
         for step in &unit.steps {
-            visit::steps(step, &mut |step| reads(step, &mut check));
+            visit::steps(step, &mut |step| visit::walk_step(step, &mut check));
         }
     }
 }
@@ -101,33 +101,4 @@ fn results<'a>(unit: &'a Unit, flow: &Flow<'a>) -> FxHashMap<&'a str, Option<&'a
         }
     }
     found
-}
-
-/// Every expression that a step reads, but for those in it.
-pub(super) fn reads<'a>(step: &'a Step, check: &mut dyn FnMut(&'a Expr)) {
-    if let Some(guard) = &step.guard {
-        visit::walk(&guard.expr, check);
-    }
-    match &step.node {
-        Node::Act(action) => visit::walk_action(action, check),
-        Node::Each(each) => {
-            visit::walk(&each.over, check);
-            each.limit_from
-                .iter()
-                .for_each(|limit| visit::walk(limit, check));
-            if let Some(until) = &each.until {
-                visit::walk(&until.expr, check);
-            }
-        }
-        Node::While(body) => {
-            visit::walk(&body.condition.expr, check);
-            body.update
-                .iter()
-                .for_each(|(_, new)| visit::walk(new, check));
-            if let Some(until) = &body.until {
-                visit::walk(&until.expr, check);
-            }
-        }
-        Node::Seq(_) | Node::Par { .. } | Node::Graph(_) => {}
-    }
 }
