@@ -65,7 +65,7 @@ impl<'a> Lower<'_, 'a> {
                 }
             }
             Hole::OrText { name, text } => {
-                let preset = env.preset(*name).map(|preset| &preset.value);
+                let preset = env.preset(name).map(|preset| &preset.value);
                 let number = matches!(preset, Some(Literal::Int(_) | Literal::Float(_)));
                 self.notes.fallbacks.push(Fallback {
                     name: name.to_string(),
