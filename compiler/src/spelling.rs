@@ -12,6 +12,9 @@ use std::cell::Cell;
 /// any recipe that is written by hand, and so little that a hostile one is checked in no time.
 const MOST_LOOKS: usize = 20_000_000;
 
+/// So few names are sooner compared than put into an index.
+const FEW: usize = 64;
+
 /// What comparing a letter of two names costs, in looks.
 const LETTER: usize = 4;
 
@@ -269,7 +272,7 @@ fn may_look(looks: &Cell<usize>, more: usize) -> bool {
 /// one edit apart have one of these in common, or one of them is what is left of the other.
 pub struct Slips<'a> {
     names: Vec<&'a str>,
-    /// The hash of what is left, and of which name.
+    /// The hash of what is left, and of which name; none of a few names.
     left: Vec<(u64, u32)>,
     looks: Cell<usize>,
 }
@@ -278,7 +281,7 @@ impl<'a> Slips<'a> {
     pub fn new(names: impl IntoIterator<Item = &'a str>) -> Slips<'a> {
         let names: Vec<&str> = names.into_iter().collect();
         let mut left = Vec::new();
-        for (number, name) in (0..).zip(&names) {
+        for (number, name) in (0..).zip(names.iter().filter(|_| names.len() > FEW)) {
             left.extend(remains(name).into_iter().map(|hash| (hash, number)));
         }
         left.sort_unstable();
@@ -292,28 +295,28 @@ impl<'a> Slips<'a> {
     /// The first of the names that are wanted of which this is a slip; one that differs in its
     /// capitals alone comes before the others.
     pub fn nearest(&self, written: &str, wanted: impl Fn(&str) -> bool) -> Option<&'a str> {
-        let own = letters(written);
         let mut best: Option<(bool, u32)> = None;
-        for hash in remains(written) {
-            let from = self.left.partition_point(|(other, _)| *other < hash);
-            let same = self.left[from..]
-                .iter()
-                .take_while(|(other, _)| *other == hash);
-            for (_, number) in same {
-                let name = self.names[*number as usize];
-                if !may_look(&self.looks, LETTER) {
-                    return None;
-                }
-                if best.is_some_and(|best| best <= (false, *number)) || name == written {
-                    continue;
-                }
-                if !wanted(name) || !may_look(&self.looks, LETTER * name.len()) {
-                    continue;
-                }
-                if is_slip(written, name) {
-                    let found = (letters(name) != own, *number);
-                    best = Some(best.map_or(found, |best| best.min(found)));
-                }
+        let mut look = |number: u32| {
+            let name = self.names[number as usize];
+            let behind = best.is_some_and(|best| best <= (false, number));
+            if behind || name == written || !may_look(&self.looks, LETTER) || !wanted(name) {
+                return;
+            }
+            if may_look(&self.looks, LETTER * name.len()) && is_slip(written, name) {
+                let found = (letters(name) != letters(written), number);
+                best = Some(best.map_or(found, |best| best.min(found)));
+            }
+        };
+        if self.left.is_empty() {
+            (0..).zip(&self.names).for_each(|(number, _)| look(number));
+        } else {
+            for hash in remains(written) {
+                let from = self.left.partition_point(|(other, _)| *other < hash);
+                let after = self.left[from..].iter();
+                let same = after.take_while(|(other, _)| *other == hash);
+                let looks = self.looks.get();
+                same.take(MOST_LOOKS.saturating_sub(looks))
+                    .for_each(|(_, number)| look(*number));
             }
         }
         best.map(|(_, number)| self.names[number as usize])

@@ -15,7 +15,7 @@ use crate::ir::{Action, Expr, ExprKind, Input, Node, Part, ScriptPart, Step, Uni
 use crate::source::Span;
 use crate::spelling::Slips;
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::cell::{LazyCell, OnceCell};
+use std::cell::{Cell, LazyCell, OnceCell};
 
 /// Where each field of a value is read.
 type Fields<'a> = FxHashMap<&'a str, Vec<Span>>;
@@ -196,7 +196,9 @@ fn spell(expr: &Expr, out: &mut String) {
 /// What the steps that make a value are told, or run.
 struct Source<'a> {
     texts: Vec<&'a str>,
-    words: FxHashSet<&'a str>,
+    /// The words of the texts, once it has been asked for more than a few.
+    words: OnceCell<FxHashSet<&'a str>>,
+    asked: Cell<usize>,
     /// Words that look like keys of JSON, for slips and for others.
     keys: OnceCell<(Slips<'a>, FxHashSet<&'a str>)>,
 }
@@ -224,18 +226,24 @@ impl<'a> Source<'a> {
                 _ => {}
             }
         }
-        let words = texts.iter().flat_map(|text| text.split(is_between));
         Source {
-            words: words.collect(),
             texts,
+            words: OnceCell::new(),
+            asked: Cell::new(0),
             keys: OnceCell::new(),
         }
     }
 
     /// Whether a name stands in one of the texts, as a word of its own.
     fn names(&self, name: &str) -> bool {
-        if !name.contains(is_between) {
-            return self.words.contains(name);
+        const FEW: usize = 32;
+        self.asked.set(self.asked.get() + 1);
+        if self.asked.get() > FEW && !name.contains(is_between) {
+            let words = self.words.get_or_init(|| {
+                let words = self.texts.iter().flat_map(|text| text.split(is_between));
+                words.collect()
+            });
+            return words.contains(name);
         }
         self.texts.iter().any(|text| {
             text.match_indices(name).any(|(at, _)| {
