@@ -18,9 +18,9 @@ use crate::ir::{
 };
 use crate::source::{SourceId, Span};
 use crate::spelling::{Near, Slips};
-use indexmap::IndexMap;
-use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::{OnceCell, RefCell};
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 /// What units know of each other is found on the way.
@@ -227,11 +227,13 @@ struct Scope<'a> {
     number: usize,
     /// What is read, once somebody asks.
     read: OnceCell<Reads<'a>>,
-    /// Names to suggest, and how many of `visible` are among them.
+    /// Names to suggest, and how many of `names` are among them.
     near: RefCell<Option<(Near<'a>, usize)>>,
     links: &'a Links<'a>,
     /// How often a name is visible: it may be set at several levels.
-    visible: IndexMap<&'a str, u32, FxBuildHasher>,
+    visible: FxHashMap<&'a str, u32>,
+    /// The same names, in the order in which they were first seen.
+    names: Vec<&'a str>,
     /// Everything that any step sets, and where: for what to suggest.
     anywhere: FxHashMap<&'a str, Span>,
     /// Variables that loops have had to themselves, and where.
@@ -258,7 +260,8 @@ impl<'a> Scope<'a> {
             read: OnceCell::new(),
             near: RefCell::default(),
             links,
-            visible: IndexMap::default(),
+            visible: FxHashMap::default(),
+            names: Vec::new(),
             anywhere: FxHashMap::default(),
             ended: FxHashMap::default(),
             reserved: unit.reserved,
@@ -495,7 +498,13 @@ impl<'a> Scope<'a> {
     }
 
     fn show(&mut self, name: &'a str) {
-        *self.visible.entry(name).or_default() += 1;
+        match self.visible.entry(name) {
+            Entry::Occupied(mut known) => *known.get_mut() += 1,
+            Entry::Vacant(new) => {
+                new.insert(1);
+                self.names.push(name);
+            }
+        }
     }
 
     /// A variable that a loop keeps to itself.
@@ -612,9 +621,9 @@ impl<'a> Scope<'a> {
         let mut near = self.near.borrow_mut();
         let (near, known) =
             near.get_or_insert_with(|| (self.reserved.iter().copied().collect(), 0));
-        let new = self.visible.keys().skip(*known);
-        near.extend(new.copied().filter(|name| !name.starts_with('_')));
-        *known = self.visible.len();
+        let new = self.names.iter().skip(*known).copied();
+        near.extend(new.filter(|name| !name.starts_with('_')));
+        *known = self.names.len();
         near.nearest(name, |name| {
             self.visible.get(name).is_some_and(|count| *count > 0) || self.reserved.contains(&name)
         })

@@ -6,14 +6,14 @@
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 
 /// What an index does before it answers nothing more, in looks at a name: enough for all names of
 /// any recipe that is written by hand, and so little that a hostile one is checked in no time.
 const MOST_LOOKS: usize = 20_000_000;
 
-/// So few names are sooner compared than put into an index.
-const FEW: usize = 64;
+/// So few names, or names with so few words, are sooner compared than put into an index.
+const FEW: usize = 32;
 
 /// What comparing a letter of two names costs, in looks.
 const LETTER: usize = 4;
@@ -272,24 +272,31 @@ fn may_look(looks: &Cell<usize>, more: usize) -> bool {
 /// one edit apart have one of these in common, or one of them is what is left of the other.
 pub struct Slips<'a> {
     names: Vec<&'a str>,
-    /// The hash of what is left, and of which name; none of a few names.
-    left: Vec<(u64, u32)>,
+    /// The hash of what is left, and of which name; once more than a few words were asked for.
+    left: OnceCell<Vec<(u64, u32)>>,
+    asked: Cell<usize>,
     looks: Cell<usize>,
 }
 
 impl<'a> Slips<'a> {
     pub fn new(names: impl IntoIterator<Item = &'a str>) -> Slips<'a> {
-        let names: Vec<&str> = names.into_iter().collect();
-        let mut left = Vec::new();
-        for (number, name) in (0..).zip(names.iter().filter(|_| names.len() > FEW)) {
-            left.extend(remains(name).into_iter().map(|hash| (hash, number)));
-        }
-        left.sort_unstable();
         Slips {
-            names,
-            left,
+            names: names.into_iter().collect(),
+            left: OnceCell::new(),
+            asked: Cell::new(0),
             looks: Cell::new(0),
         }
+    }
+
+    fn left(&self) -> &[(u64, u32)] {
+        self.left.get_or_init(|| {
+            let mut left = Vec::new();
+            for (number, name) in (0..).zip(&self.names) {
+                left.extend(remains(name).into_iter().map(|hash| (hash, number)));
+            }
+            left.sort_unstable();
+            left
+        })
     }
 
     /// The first of the names that are wanted of which this is a slip; one that differs in its
@@ -299,23 +306,21 @@ impl<'a> Slips<'a> {
         let mut look = |number: u32| {
             let name = self.names[number as usize];
             let behind = best.is_some_and(|best| best <= (false, number));
-            if behind || name == written || !may_look(&self.looks, LETTER) || !wanted(name) {
-                return;
-            }
-            if may_look(&self.looks, LETTER * name.len()) && is_slip(written, name) {
+            if !behind && name != written && wanted(name) && is_slip(written, name) {
                 let found = (letters(name) != letters(written), number);
                 best = Some(best.map_or(found, |best| best.min(found)));
             }
         };
-        if self.left.is_empty() {
+        self.asked.set(self.asked.get() + 1);
+        if self.asked.get().min(self.names.len()) <= FEW {
             (0..).zip(&self.names).for_each(|(number, _)| look(number));
         } else {
+            let left = self.left();
             for hash in remains(written) {
-                let from = self.left.partition_point(|(other, _)| *other < hash);
-                let after = self.left[from..].iter();
+                let from = left.partition_point(|(other, _)| *other < hash);
+                let after = left[from..].iter();
                 let same = after.take_while(|(other, _)| *other == hash);
-                let looks = self.looks.get();
-                same.take(MOST_LOOKS.saturating_sub(looks))
+                same.take_while(|_| may_look(&self.looks, 1))
                     .for_each(|(_, number)| look(*number));
             }
         }
@@ -362,6 +367,69 @@ mod tests {
         assert_eq!(nearest("ab", ["ac", "x"]), None);
         assert_eq!(nearest("di", ["id", "do"]), Some("id"));
         assert_eq!(nearest("B", ["a", "b"]), Some("b"));
+    }
+
+    /// Words of few letters: many of them are nearly others.
+    fn words(count: usize) -> Vec<String> {
+        let mut state = 7u64;
+        let mut letter = || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            ['a', 'b', 'c', 'D', '_', '1', 'é', 's'][(state >> 60) as usize % 8]
+        };
+        let word = |number| (0..2 + number % 9).map(|_| letter()).collect();
+        (0..count).map(word).collect()
+    }
+
+    #[test]
+    fn an_index_finds_what_comparing_all_names_finds() {
+        let words = words(2_000);
+        let (written, known) = words.split_at(1_000);
+        let mut known: Vec<&str> = known.iter().map(String::as_str).collect();
+        known.sort_unstable();
+        let near: Near<'_> = known.iter().copied().collect();
+        let slips = Slips::new(known.iter().copied());
+        let (mut found, mut slipped) = (0, 0);
+        for word in written {
+            let meant = nearest(word, known.iter().copied());
+            assert_eq!(near.nearest(word, |_| true), meant, "{word}");
+            let all = known.iter().filter(|name| is_slip(word, name));
+            let slip = nearest(word, all.copied());
+            assert_eq!(slips.nearest(word, |_| true), slip, "{word}");
+            found += usize::from(meant.is_some());
+            slipped += usize::from(slip.is_some());
+        }
+        assert!(found > slipped && slipped > 100, "{found}, {slipped}");
+    }
+
+    #[test]
+    fn letters_that_are_far_apart_are_not_compared() {
+        let all = |a: &[char], b: &[char]| distance(a, b, a.len().max(b.len()));
+        let words: Vec<Letters> = words(300).iter().map(|word| letters(word)).collect();
+        for (a, b) in words.iter().zip(words.iter().skip(1)) {
+            for limit in 0..4 {
+                assert_eq!(
+                    distance(a, b, limit).min(limit + 1),
+                    all(a, b).min(limit + 1)
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn an_index_does_not_look_at_every_name() {
+        let names: Vec<String> = (0..30_000).map(|number| format!("name_{number}")).collect();
+        let near: Near<'_> = names.iter().map(String::as_str).collect();
+        let slips = Slips::new(names.iter().map(String::as_str));
+        for name in &names {
+            near.nearest(name, |_| true);
+            slips.nearest(name, |_| true);
+        }
+        // Of every letter there are ten digits to put into its place, or behind it.
+        let looks = names.len() * "name_30000".len() * 20;
+        assert!(slips.looks.get() < looks, "{}", slips.looks.get());
+        assert_eq!(near.nearest("nmae_1", |_| true), None);
     }
 
     #[test]

@@ -3,6 +3,9 @@
 use crate::expr::{Filter, Hole, Path, SegmentKind};
 use rustc_hash::FxHashMap;
 
+/// So few holes are sooner compared than put into a map.
+const FEW: usize = 8;
+
 /// The names that a script reads the values of holes by, each with the first hole that has it: each
 /// path has one, no two have the same.
 pub fn shell_names(holes: &[Hole]) -> Vec<(String, usize)> {
@@ -11,9 +14,18 @@ pub fn shell_names(holes: &[Hole]) -> Vec<(String, usize)> {
     let mut taken: FxHashMap<String, usize> = FxHashMap::default();
     let mut names: Vec<(String, usize)> = Vec::with_capacity(holes.len());
     for (number, hole) in holes.iter().enumerate() {
-        let first = *firsts
-            .entry((hole.path.kinds(), is_json(hole)))
-            .or_insert(number);
+        let first = match holes.len() <= FEW {
+            true => {
+                let same = |other: &&Hole| {
+                    is_json(other) == is_json(hole) && other.path.kinds() == hole.path.kinds()
+                };
+                let before = holes[..number].iter();
+                before.take_while(|other| !same(other)).count()
+            }
+            false => *firsts
+                .entry((hole.path.kinds(), is_json(hole)))
+                .or_insert(number),
+        };
         let name = match names.get(first) {
             Some((name, _)) => name.clone(),
             None => untaken(shell_name(&hole.path), &mut taken),

@@ -49,11 +49,6 @@ pub fn check(survey: &Survey<'_>, report: &mut Report) {
             if alone && there.contains(name) {
                 continue;
             }
-            // What is always set before is so from here on.
-            if question.is_always_set(name) {
-                said.insert(name);
-                continue;
-            }
             match question.doubt(name) {
                 Some(doubt) if !undefined.contains(&span) => {
                     said.insert(name);
@@ -169,7 +164,7 @@ impl<'e, 'a> Question<'e, 'a> {
             || self.unit.reserved.contains(&name)
             || self.unit.given.contains(&name)
             || self.links.given[self.number].contains(name);
-        if always || self.inside_its_loop(name) || self.is_always_set(name) {
+        if always || self.is_always_set(name) || self.inside_its_loop(name) {
             return None;
         }
         let setters = self.setters(name);
