@@ -277,6 +277,7 @@ impl<'a> Scope<'a> {
         }
         let seen = unit.inputs.len() + unit.given.len() + links.given[number].len();
         scope.visible.reserve(seen);
+        scope.names.reserve(seen);
         for input in &unit.inputs {
             scope.show(&input.name);
         }

@@ -19,6 +19,7 @@ use crate::shell;
 use crate::source::Span;
 use rrc_vm::isa::Builtin;
 use rustc_hash::FxHashSet;
+use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
 
 /// How much is said about one condition.
@@ -389,7 +390,7 @@ impl Lower<'_> {
             }
         }
         let mut at: Vec<shell::HoleAt> = Vec::with_capacity(holes.len());
-        let mut firsts: Vec<usize> = Vec::with_capacity(holes.len());
+        let mut firsts: SmallVec<[usize; 8]> = SmallVec::new();
         let places = plain.holes.iter().zip(&holes);
         for ((range, hole), (name, first)) in places.zip(shell_names(&holes)) {
             firsts.push(first);
@@ -431,7 +432,7 @@ impl Lower<'_> {
         let value = |hole: &Hole| self.hole(written, hole);
         script.vars.reserve_exact(holes.len());
         // Which variable the first hole of each path is, as text and as a number.
-        let mut known: Vec<[Option<usize>; 2]> = vec![[None; 2]; holes.len()];
+        let mut known: SmallVec<[[Option<usize>; 2]; 8]> = smallvec![[None; 2]; holes.len()];
         let places = holes.iter().zip(at).zip(firsts);
         for (((hole, at), first), position) in places.zip(&compiled.positions) {
             let (name, form) = match position.reach {

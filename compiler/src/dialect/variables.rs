@@ -2,6 +2,7 @@
 
 use crate::expr::{Filter, Hole, Path, SegmentKind};
 use rustc_hash::FxHashMap;
+use std::collections::hash_map::Entry;
 
 /// So few holes are sooner compared than put into a map.
 const FEW: usize = 8;
@@ -9,45 +10,68 @@ const FEW: usize = 8;
 /// The names that a script reads the values of holes by, each with the first hole that has it: each
 /// path has one, no two have the same.
 pub fn shell_names(holes: &[Hole]) -> Vec<(String, usize)> {
-    let is_json = |hole: &Hole| matches!(hole.filter, Some((Filter::Json, _)));
+    let is_few = holes.len() <= FEW;
     let mut firsts = FxHashMap::default();
+    // With the number to try next.
     let mut taken: FxHashMap<String, usize> = FxHashMap::default();
     let mut names: Vec<(String, usize)> = Vec::with_capacity(holes.len());
     for (number, hole) in holes.iter().enumerate() {
-        let first = match holes.len() <= FEW {
-            true => {
-                let same = |other: &&Hole| {
-                    is_json(other) == is_json(hole) && other.path.kinds() == hole.path.kinds()
-                };
-                let before = holes[..number].iter();
-                before.take_while(|other| !same(other)).count()
+        let first = match is_few {
+            true => holes[..number]
+                .iter()
+                .position(|other| is_same(other, hole)),
+            false => match firsts.entry((hole.path.kinds(), is_json(hole))) {
+                Entry::Occupied(first) => Some(*first.get()),
+                Entry::Vacant(new) => {
+                    new.insert(number);
+                    None
+                }
+            },
+        };
+        let name = match first {
+            Some(first) => names[first].0.clone(),
+            None => {
+                let name = shell_name(&hole.path);
+                match is_few {
+                    true => untaken(name, 2, |name| names.iter().any(|(known, _)| known == name)).0,
+                    false => {
+                        let next = taken.get(&name).copied().unwrap_or(2);
+                        let (found, next) =
+                            untaken(name.clone(), next, |name| taken.contains_key(name));
+                        taken.insert(found.clone(), 2);
+                        taken.insert(name, next);
+                        found
+                    }
+                }
             }
-            false => *firsts
-                .entry((hole.path.kinds(), is_json(hole)))
-                .or_insert(number),
         };
-        let name = match names.get(first) {
-            Some((name, _)) => name.clone(),
-            None => untaken(shell_name(&hole.path), &mut taken),
-        };
-        names.push((name, first));
+        names.push((name, first.unwrap_or(number)));
     }
     names
 }
 
-/// The name itself, or with a number: each that was given is there with the number to try next.
-fn untaken(name: String, taken: &mut FxHashMap<String, usize>) -> String {
-    let Some(next) = taken.get(&name).copied() else {
-        taken.insert(name.clone(), 2);
-        return name;
-    };
-    let numbered = |number: usize| format!("{name}_{number}");
-    let free = (next..).find(|number| !taken.contains_key(&numbered(*number)));
-    let number = free.unwrap_or(next);
-    taken.insert(numbered(number), 2);
-    let found = numbered(number);
-    taken.insert(name, number + 1);
-    found
+fn is_json(hole: &Hole) -> bool {
+    matches!(hole.filter, Some((Filter::Json, _)))
+}
+
+/// Whether two holes have the same value.
+fn is_same(one: &Hole, other: &Hole) -> bool {
+    is_json(one) == is_json(other) && one.path.is_same(&other.path)
+}
+
+/// A name, or the name with the first number from `next` on that is free; and the number after it.
+fn untaken(name: String, next: usize, taken: impl Fn(&str) -> bool) -> (String, usize) {
+    if !taken(&name) {
+        return (name, next);
+    }
+    let mut number = next;
+    loop {
+        let numbered = format!("{name}_{number}");
+        number += 1;
+        if !taken(&numbered) {
+            return (numbered, number);
+        }
+    }
 }
 
 fn shell_name(path: &Path) -> String {

@@ -98,6 +98,13 @@ impl Path {
         }
     }
 
+    /// Whether it leads to the same value, wherever it is written.
+    pub fn is_same(&self, other: &Path) -> bool {
+        let (one, other) = (self.segments.iter(), other.segments.iter());
+        one.map(|segment| &segment.kind)
+            .eq(other.map(|segment| &segment.kind))
+    }
+
     /// What it leads to, wherever it is written.
     pub fn kinds(&self) -> SmallVec<[&SegmentKind; 2]> {
         self.segments.iter().map(|segment| &segment.kind).collect()

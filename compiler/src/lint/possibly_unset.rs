@@ -30,7 +30,9 @@ pub fn check(survey: &Survey<'_>, report: &mut Report) {
         // What is there where no condition holds, until something happens to it.
         let mut there: FxHashSet<&str> = FxHashSet::default();
         for (at, event) in flow.events.iter().enumerate() {
-            if let What::Set { bind } | What::Item { bind } | What::Leave { bind } = event.what {
+            if let What::Set { bind } | What::Item { bind } | What::Leave { bind } = event.what
+                && !there.is_empty()
+            {
                 there.remove(bind.name.as_str());
             }
             let What::Read {
@@ -85,17 +87,20 @@ pub fn check_scripts(survey: &Survey<'_>, report: &mut Report) {
             if !script.nounset || mention.how != Mentioned::Expanded {
                 continue;
             }
-            let own = held.names(script, &[], |how| how != Mentioned::Expanded);
-            if own.contains(mention.name.as_str()) {
-                continue;
-            }
-            let question = Question::new(survey, number, at);
             // Both `a-b` and `a_b` may be meant; if one of them is there, all is well.
             let mut meant: Vec<&str> = Vec::new();
             stands_for(&mention.name, |name| {
                 meant.extend(names.get(name).into_iter().flatten());
                 false
             });
+            if meant.is_empty() {
+                continue;
+            }
+            let own = held.names(script, &[], |how| how != Mentioned::Expanded);
+            if own.contains(mention.name.as_str()) {
+                continue;
+            }
+            let question = Question::new(survey, number, at);
             let doubts: Vec<(&str, Option<Doubt<'_>>)> = meant
                 .iter()
                 .filter(|name| flow.about(name, 0..at).any(is_set))

@@ -81,13 +81,15 @@ impl<'a> Uses<'a> {
             .zip(flows)
             .map(|(unit, flow)| Own::new(unit, flow))
             .collect();
+        // For which unit each of them was found last.
+        let mut seen: Vec<Option<usize>> = vec![None; own.len()];
         let readers = |number: usize| {
             let mut found = vec![number];
-            let mut seen: FxHashSet<usize> = FxHashSet::from_iter([number]);
+            seen[number] = Some(number);
             let mut at = 0;
             while let Some(reader) = found.get(at).copied() {
                 let next = own[reader].inherits.iter().copied();
-                found.extend(next.filter(|next| seen.insert(*next)));
+                found.extend(next.filter(|next| seen[*next].replace(number) != Some(number)));
                 at += 1;
             }
             found
@@ -138,11 +140,12 @@ pub fn misspelt(survey: &Survey<'_>, report: &mut Report) {
         });
         let ids = LazyCell::new(|| ids(unit));
         for (bind, _) in &uses.own[number].sets {
-            if uses.reads(number, &bind.name) || is_input.contains(bind.name.as_str()) {
+            if uses.reads(number, &bind.name) {
                 continue;
             }
             if let Some(near) = read.nearest(&bind.name, |_| true)
                 && !ids.contains(&bind.span)
+                && !is_input.contains(bind.name.as_str())
             {
                 let message = format!("nothing reads `{}`", bind.name);
                 report.add(
