@@ -10,7 +10,7 @@ pub use links::Links;
 
 use crate::codes;
 use crate::codes::Severity;
-use crate::diagnostic::{Applicability, Diagnostic, Fix, Label, Report, is_slip};
+use crate::diagnostic::{Applicability, Diagnostic, Fix, Label, Report, is_plural, is_slip};
 use crate::ir::visit;
 use crate::ir::{
     Action, Bind, Call, Expr, ExprKind, Graph, HOOK_NAMES, LOOP_NAMES, Missing, Node, Program,
@@ -290,6 +290,9 @@ impl<'a> Scope<'a> {
         for input in &unit.inputs {
             self.check_reserved(&input.name, input.span, report);
         }
+        for (name, span) in &unit.optional {
+            self.rule(name, *span, report);
+        }
         self.steps(&unit.steps, report);
         // A hook runs around every step: what any step sets, it may see.
         HOOK_NAMES.iter().for_each(|name| self.show(name));
@@ -352,14 +355,7 @@ impl<'a> Scope<'a> {
 
     fn action(&mut self, action: &'a Action, report: &mut Report) {
         match action {
-            // Whether a variable is there is what a validation asks; it is not a mistake to ask,
-            // unless another one is meant.
-            Action::Validate { name, value, .. } => {
-                let near = || self.suggestion(name).filter(|near| is_slip(name, near));
-                if !self.is_visible(name) && near().is_some() {
-                    report.add(self.undefined(name, Missing::Null, value.span));
-                }
-            }
+            Action::Validate { name, value, .. } => self.rule(name, value.span, report),
             _ => visit::walk_needs(action, &mut |expr| self.read(expr, report)),
         }
         if let Action::Flow(flow) = action {
@@ -538,6 +534,25 @@ impl<'a> Scope<'a> {
         }
     }
 
+    /// Whether a variable is there is what a rule asks; it is not a mistake to ask, unless another
+    /// one is meant.
+    fn rule(&self, name: &str, span: Span, report: &mut Report) {
+        if self.is_visible(name) {
+            return;
+        }
+        // A rule reads its variable itself, and one that nobody else reads is for nothing.
+        let unread = || {
+            self.reading()
+                .counts
+                .get(name)
+                .is_none_or(|times| *times < 2)
+        };
+        let meant = |near: &&str| is_slip(name, near) || is_plural(name, near) && unread();
+        if self.suggestion(name).filter(meant).is_some() {
+            report.add(self.undefined(name, Missing::Null, span));
+        }
+    }
+
     fn undefined(&self, name: &str, missing: Missing, span: Span) -> Diagnostic {
         let (severity, message) = match missing {
             Missing::Fail => (Severity::Error, nothing_defines(name)),
@@ -590,7 +605,14 @@ impl<'a> Scope<'a> {
 
     /// A name that the recipe reads elsewhere, and more often: it may be given by the caller.
     fn read_beside(&self, name: &str) -> Option<&'a str> {
-        let Reads { counts, slips } = self.read.get_or_init(|| {
+        let Reads { counts, slips } = self.reading();
+        let count = |name: &str| counts.get(name).copied().unwrap_or(0);
+        let own = count(name);
+        slips.nearest(name, |other| count(other) > own)
+    }
+
+    fn reading(&self) -> &Reads<'a> {
+        self.read.get_or_init(|| {
             let mut counts: FxHashMap<&str, usize> = FxHashMap::default();
             let mut note = |expr: &'a Expr| {
                 if let ExprKind::Var { name, .. } = &expr.kind {
@@ -612,10 +634,7 @@ impl<'a> Scope<'a> {
             names.sort_unstable();
             let slips = Slips::new(names);
             Reads { counts, slips }
-        });
-        let count = |name: &str| counts.get(name).copied().unwrap_or(0);
-        let own = count(name);
-        slips.nearest(name, |other| count(other) > own)
+        })
     }
 
     fn suggestion(&self, name: &str) -> Option<&'a str> {

@@ -75,7 +75,7 @@ pub fn lower(
     let secrets = lower.secrets(&fields);
     lower.secrets.extend(secrets.iter().cloned());
     let hooks = lower.hooks(&fields);
-    let checks = lower.validations(&fields);
+    let (checks, optional) = lower.validations(&fields);
     let mut steps = lower.all_steps(&fields);
     steps.splice(..0, checks);
     lower.unique_ids(&steps);
@@ -112,6 +112,7 @@ pub fn lower(
         inputs,
         reserved: dialect.reserved,
         given,
+        optional,
         secrets,
         limits,
         exports: dialect.exports,
@@ -192,6 +193,7 @@ pub fn lower_expression(
         inputs: names.iter().map(given).collect(),
         reserved: &[],
         given: Vec::new(),
+        optional: Vec::new(),
         secrets: Vec::new(),
         limits: dialect.limits,
         exports: dialect.exports,
@@ -306,9 +308,10 @@ impl Lower<'_> {
         }
     }
 
-    /// Rules about variables are checked by steps that nobody sees, before the first one.
-    fn validations(&mut self, fields: &Fields<'_>) -> Vec<Step> {
-        let mut steps = Vec::new();
+    /// Rules about variables are checked by steps that nobody sees, before the first one; some
+    /// variables have a rule only to say that they may be missing.
+    fn validations(&mut self, fields: &Fields<'_>) -> (Vec<Step>, Vec<(String, Span)>) {
+        let (mut steps, mut optional) = (Vec::new(), Vec::new());
         let rules = ["nonempty", "git_repo", "path", "optional"];
         for entry in fields
             .map("context_validation", self.report)
@@ -331,10 +334,11 @@ impl Lower<'_> {
                 });
                 continue;
             }
+            let span = name_span(entry.key);
             if rule.text() == "optional" {
+                optional.push((name.to_string(), span));
                 continue;
             }
-            let span = name_span(entry.key);
             // Being there at all is part of the rule, so reading it is never a failure.
             let kind = ExprKind::Var {
                 name: name.to_string(),
@@ -351,7 +355,7 @@ impl Lower<'_> {
                 ..step
             });
         }
-        steps
+        (steps, optional)
     }
 
     fn all_steps(&mut self, fields: &Fields<'_>) -> Vec<Step> {

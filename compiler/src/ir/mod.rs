@@ -34,6 +34,8 @@ pub struct Unit {
     pub reserved: &'static [&'static str],
     /// Names that only the runner can give a value to, as far as the unit reads them.
     pub given: Vec<&'static str>,
+    /// Variables that need not have a value, as the unit says.
+    pub optional: Vec<(String, Span)>,
     /// Variables whose values must not be shown.
     pub secrets: Vec<String>,
     pub limits: RunLimits,

@@ -4,9 +4,9 @@ use super::Survey;
 use super::flow::{Event, Flow, What, spelt, stands_for};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Fix, Report};
-use crate::ir::{Action, Exports, Mention, Node, Script, Step, Text, Unit};
+use crate::ir::{Action, Exports, ExprKind, Mention, Node, Script, Step, Text, Unit, visit};
 use crate::shell::Mentioned;
-use crate::spelling::{Near, Slips};
+use crate::spelling::{Near, Slips, is_slip, plurals};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
 use std::cell::LazyCell;
@@ -44,6 +44,21 @@ impl<'a> Held<'a> {
     /// Whether the script itself, or its step, makes sure that a variable is there.
     fn provides(&mut self, mention: &Mention, script: &'a Script, step: &'a Step) -> bool {
         let sure = |how| matches!(how, Mentioned::Set | Mentioned::Guarded);
+        self.holds(mention, script, step, sure)
+    }
+
+    /// Whether the script itself sets a variable, or its step does.
+    fn sets(&mut self, mention: &Mention, script: &'a Script, step: &'a Step) -> bool {
+        self.holds(mention, script, step, |how| how == Mentioned::Set)
+    }
+
+    fn holds(
+        &mut self,
+        mention: &Mention,
+        script: &'a Script,
+        step: &'a Step,
+        counts: fn(Mentioned) -> bool,
+    ) -> bool {
         let env = match &step.node {
             Node::Act(action) => match &**action {
                 Action::Exec(exec) => exec.env.as_slice(),
@@ -51,7 +66,7 @@ impl<'a> Held<'a> {
             },
             _ => &[],
         };
-        let names = self.names(script, env, sure);
+        let names = self.names(script, env, counts);
         names.contains(mention.name.as_str())
     }
 }
@@ -112,7 +127,7 @@ fn names<'a>(unit: &'a Unit, flow: &Flow<'a>) -> FxHashSet<&'a str> {
     names
 }
 
-/// A script expands nearly the name of something that its step gives it, and that it does not read.
+/// A script reads nearly the name of something that its step gives it, and that it does not read.
 fn given_by_step(survey: &Survey<'_>, report: &mut Report) {
     for (_, flow) in survey.units() {
         for event in &flow.events {
@@ -137,26 +152,31 @@ fn given_by_step(survey: &Survey<'_>, report: &mut Report) {
             let slips = Slips::new(unread.keys().copied());
             let mut held = Held::default();
             for first in mentions {
-                if first.how != Mentioned::Expanded
-                    || held.provides(first, &exec.script, event.step)
-                {
+                if held.provides(first, &exec.script, event.step) {
                     continue;
                 }
-                let near = slips.nearest(&first.name, |given| unread.contains_key(given));
+                let read = first.name.as_str();
+                let near = slips.nearest(read, |given| unread.contains_key(given));
+                let near = near.or_else(|| {
+                    let forms = plurals(read);
+                    let given = |form: &String| unread.get_key_value(form.as_str());
+                    let (given, _) = forms.iter().find_map(given)?;
+                    (first.how == Mentioned::Expanded).then_some(*given)
+                });
                 let Some((given, value)) = near.and_then(|near| unread.remove_entry(near)) else {
                     continue;
                 };
-                let read = &first.name;
-                // What is read more than once is spelt as it is meant.
-                report.add(match times.get(read.as_str()) {
-                    Some(1) => Diagnostic::new(
+                // What stands in another program's text, or more than once, is spelt as it is meant.
+                let once = first.how == Mentioned::Expanded && times[read] == 1;
+                report.add(match once && !is_named_by(value, read) {
+                    true => Diagnostic::new(
                         &codes::MISSPELT_EXPORT,
                         first.span,
                         format!("nothing sets `{read}`, so it is empty"),
                     )
                     .label(value.span, format!("`{given}` is set here"))
                     .help(format!("did you mean `{given}`?")),
-                    _ => Diagnostic::new(
+                    false => Diagnostic::new(
                         &codes::MISSPELT_EXPORT,
                         value.span,
                         format!("the script does not read `{given}`"),
@@ -169,15 +189,24 @@ fn given_by_step(survey: &Survey<'_>, report: &mut Report) {
     }
 }
 
+/// Whether a value is that of a variable of this name.
+fn is_named_by(value: &Text, name: &str) -> bool {
+    let mut named = false;
+    visit::walk_text(value, &mut |expr| {
+        if let ExprKind::Var { name: own, .. } = &expr.kind {
+            named |= own.eq_ignore_ascii_case(name);
+        }
+    });
+    named
+}
+
 /// A script that is given every variable expands nearly the name of one.
 pub fn misspelt(survey: &Survey<'_>, report: &mut Report) {
     given_by_step(survey, report);
     let links = survey.links;
     for (number, (unit, flow)) in survey.units().enumerate() {
         let expands = |event: &Event<'_>| match event.what {
-            What::Mention { mention, .. } => {
-                mention.how != Mentioned::Word && mention.name.starts_with(PREFIX)
-            }
+            What::Mention { mention, .. } => mention.name.starts_with(PREFIX),
             _ => false,
         };
         if unit.exports != Exports::Everything || !flow.events.iter().any(expands) {
@@ -189,7 +218,7 @@ pub fn misspelt(survey: &Survey<'_>, report: &mut Report) {
         known.extend(&unit.given);
         let spellings: FxHashSet<Cow<'_, str>> = known.iter().copied().map(spelt).collect();
         let near: LazyCell<Near<'_>, _> = LazyCell::new(|| known.iter().copied().collect());
-        let mut held = Held::default();
+        let (mut held, mut set) = (Held::default(), Held::default());
         for event in &flow.events {
             let What::Mention { mention, script } = event.what else {
                 continue;
@@ -197,14 +226,16 @@ pub fn misspelt(survey: &Survey<'_>, report: &mut Report) {
             let Some(rest) = mention.name.strip_prefix(PREFIX) else {
                 continue;
             };
-            let there = || stands_for(&mention.name, |name| spellings.contains(name));
-            if mention.how == Mentioned::Word
-                || there()
-                || held.provides(mention, script, event.step)
-            {
+            if stands_for(&mention.name, |name| spellings.contains(name)) {
                 continue;
             }
-            let Some(near) = near.nearest(rest, |_| true) else {
+            // Who is prepared for nothing, or is another program, may mean what nobody gives yet.
+            let (given, sure) = match mention.how {
+                Mentioned::Expanded => (held.provides(mention, script, event.step), true),
+                _ => (set.sets(mention, script, event.step), false),
+            };
+            let near = || near.nearest(rest, |near| sure || is_slip(rest, near));
+            let Some(near) = (!given).then(near).flatten() else {
                 continue;
             };
             let message = format!(

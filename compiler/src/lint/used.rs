@@ -4,10 +4,10 @@ use super::Survey;
 use super::flow::{Flow, What, called, spelt, stands_for};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Fix, Report};
-use crate::ir::{Bind, Exports, Program, Unit, visit};
+use crate::ir::{Bind, Exports, Input, Program, Unit, visit};
 use crate::source::Span;
-use crate::spelling::Slips;
-use rustc_hash::FxHashSet;
+use crate::spelling::{Slips, plurals};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::LazyCell;
 
 /// What the steps of a unit read and set themselves.
@@ -122,37 +122,67 @@ impl<'a> Uses<'a> {
     }
 }
 
-/// An output that nothing reads, next to a variable of nearly that name that is read.
+/// A variable that nothing reads, next to one of nearly that name that is read.
 pub fn misspelt(survey: &Survey<'_>, report: &mut Report) {
-    let uses = &survey.uses;
     for (number, unit) in survey.program.units.iter().enumerate() {
-        let inputs = unit.inputs.iter().map(|input| input.name.as_str());
-        let is_input = LazyCell::new(|| inputs.clone().collect::<FxHashSet<&str>>());
+        let uses = &survey.uses;
+        let own = &uses.own[number];
+        let inputs = unit.inputs.iter().map(|input| (input.name.as_str(), input));
+        let inputs: FxHashMap<&str, &Input> = inputs.collect();
         // Few names are read where many are set, so those are the ones to compare with.
         let read = LazyCell::new(|| {
-            let names = inputs
-                .clone()
-                .chain(uses.own[number].set_names.iter().copied());
+            let names = inputs.keys().chain(&own.set_names).copied();
             let mut read: Vec<&str> = names.filter(|name| uses.names(number, name)).collect();
             // The order of a set is not one that a message may depend on.
             read.sort_unstable();
             Slips::new(read)
         });
+        let mut say = |name: &str, span: Span, near: &str| {
+            report.add(
+                Diagnostic::new(
+                    &codes::MISSPELT_OUTPUT,
+                    span,
+                    format!("nothing reads `{name}`"),
+                )
+                .help(format!("did you mean `{near}`?"))
+                .fix(Fix::unsafe_(format!("write `{near}`"), span, near)),
+            );
+        };
+        // One thing and a list of them are two names, unless nothing sets the one that is read.
+        let other_number = |name: &str| {
+            plurals(name).iter().find_map(|form| {
+                let (form, _) = inputs.get_key_value(form.as_str())?;
+                let left = uses.names(number, form) && !own.set_names.contains(form);
+                left.then_some(*form)
+            })
+        };
         let ids = LazyCell::new(|| ids(unit));
-        for (bind, _) in &uses.own[number].sets {
-            if uses.reads(number, &bind.name) {
+        let last = own.sets.iter().map(|(_, step)| *step).max();
+        for (bind, step) in &own.sets {
+            let name = bind.name.as_str();
+            if inputs.contains_key(name) || uses.reads(number, name) {
                 continue;
             }
-            if let Some(near) = read.nearest(&bind.name, |_| true)
-                && !ids.contains(&bind.span)
-                && !is_input.contains(bind.name.as_str())
-            {
-                let message = format!("nothing reads `{}`", bind.name);
-                report.add(
-                    Diagnostic::new(&codes::MISSPELT_OUTPUT, bind.span, message)
-                        .help(format!("did you mean `{near}`?"))
-                        .fix(Fix::unsafe_(format!("write `{near}`"), bind.span, near)),
-                );
+            let near = read.nearest(name, |_| true);
+            // What the last step stores may be for others to read, under any name.
+            let near = near.or_else(|| other_number(name).filter(|_| Some(*step) != last));
+            if let Some(near) = near.filter(|_| !ids.contains(&bind.span)) {
+                say(name, bind.span, near);
+            }
+        }
+        for input in &unit.inputs {
+            let name = input.name.as_str();
+            let foreign = input.span.source != unit.source;
+            if foreign || own.set_names.contains(name) || uses.reads(number, name) {
+                continue;
+            }
+            // Of two that stand next to each other both are meant.
+            let beside = |near: &str| {
+                let other = inputs.get(near);
+                other.is_some_and(|other| other.span.source == unit.source)
+            };
+            if let Some(near) = read.nearest(name, |near| !beside(near)) {
+                say(name, input.span, near);
             }
         }
     }
@@ -163,9 +193,7 @@ pub fn misspelt(survey: &Survey<'_>, report: &mut Report) {
 pub fn outputs(survey: &Survey<'_>, report: &mut Report) {
     let called = called(survey.program);
     let suggested = suggested(report);
-    let is_slip = |finding: &&Diagnostic| finding.code == &codes::MISSPELT_OUTPUT;
-    let misspelt = report.findings.iter().filter(is_slip);
-    let misspelt: FxHashSet<Span> = misspelt.map(|finding| finding.span).collect();
+    let misspelt = found_misspelt(report);
     for (number, unit) in survey.program.units.iter().enumerate() {
         if called[number] || survey.uses.unseen(number) {
             continue;
@@ -202,6 +230,13 @@ fn ids(unit: &Unit) -> FxHashSet<Span> {
     found
 }
 
+/// Where a variable that nothing reads is said to be misspelt.
+fn found_misspelt(report: &Report) -> FxHashSet<Span> {
+    let is_slip = |finding: &&Diagnostic| finding.code == &codes::MISSPELT_OUTPUT;
+    let misspelt = report.findings.iter().filter(is_slip);
+    misspelt.map(|finding| finding.span).collect()
+}
+
 /// The names that findings say already were meant elsewhere.
 fn suggested(report: &Report) -> FxHashSet<String> {
     let helps = report
@@ -217,6 +252,7 @@ fn suggested(report: &Report) -> FxHashSet<String> {
 /// A variable of `context` that nothing reads.
 pub fn inputs(survey: &Survey<'_>, report: &mut Report) {
     let suggested = suggested(report);
+    let misspelt = found_misspelt(report);
     for (number, unit) in survey.program.units.iter().enumerate() {
         if survey.uses.unseen(number) {
             continue;
@@ -225,6 +261,7 @@ pub fn inputs(survey: &Survey<'_>, report: &mut Report) {
             let foreign = input.span.source != unit.source;
             if survey.uses.reads(number, &input.name)
                 || foreign
+                || misspelt.contains(&input.span)
                 || suggested.contains(input.name.as_str())
             {
                 continue;

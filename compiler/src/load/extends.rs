@@ -41,6 +41,7 @@ pub(super) fn merge(mut base: Unit, mut child: Unit, parent: &Parent) -> Unit {
             base.given.push(name);
         }
     }
+    base.optional.extend(child.optional);
     base.secrets.extend(child.secrets);
     base.pace = child.pace.or(base.pace);
     Unit {

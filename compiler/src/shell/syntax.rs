@@ -3,6 +3,7 @@
 //! Says only what is sure. Where bash could read the text in a way that this reader does not follow
 //! it stops, and says nothing. Reads structure, not meaning: whether a command exists is no question.
 
+mod brackets;
 mod words;
 
 use super::HoleAt;
@@ -51,12 +52,12 @@ pub fn broken(text: &str, holes: &[HoleAt]) -> Option<Broken> {
         depth: 0,
         brackets: 0,
         heredocs: Vec::new(),
-        open_ended: None,
+        complaint: None,
     };
     match reader.script() {
         Err(Stop::Broken(broken)) => Some(*broken),
         Err(Stop::Unsure) => None,
-        Ok(()) => reader.open_ended,
+        Ok(()) => reader.complaint,
     }
 }
 
@@ -141,7 +142,8 @@ struct Reader<'a> {
     brackets: u32,
     /// Heredocs whose bodies come after the line.
     heredocs: Vec<Heredoc>,
-    open_ended: Option<Broken>,
+    /// What bash complains about before it goes on.
+    complaint: Option<Broken>,
 }
 
 impl Reader<'_> {
@@ -470,113 +472,16 @@ impl Reader<'_> {
         }
     }
 
-    /// After `[[`. Of one that makes no sense, even bash says different things.
-    fn test(&mut self, open: Range<usize>) -> Read {
-        let (mut operands, mut unary) = (0, false);
-        let mut group = false;
-        loop {
-            self.lines()?;
-            let start = self.pos;
-            // A word ends at blanks alone, as brackets and bars may belong to a pattern.
-            while let Some(byte) = self.peek().filter(|byte| !b" \t\n".contains(byte)) {
-                group |= byte == b'(';
-                // Behind a line break, even `;;` has been seen to end a test.
-                if byte == b';' && !group && !self.bytes[open.end..self.pos].contains(&b'\n') {
-                    return self.mismatch(&open, "[[", "]]", List::default());
-                }
-                self.part()?;
-                let ends = self
-                    .peek()
-                    .is_none_or(|next| b" \t\n;&|<>()".contains(&next));
-                if &self.bytes[start..self.pos] == b"]]" && ends {
-                    return match operands {
-                        1 | 3 => Ok(()),
-                        _ => Err(Stop::Unsure),
-                    };
-                }
-            }
-            match &self.bytes[start..self.pos] {
-                b"" => return Err(Stop::Unsure),
-                b"&&" | b"||" if [1, 3].contains(&operands) => operands = 0,
-                b"!" if operands == 0 => {}
-                b";" | b"&" | b"|" | b"(" | b")" => return Err(Stop::Unsure),
-                word if word.iter().any(|byte| b";&".contains(byte)) => return Err(Stop::Unsure),
-                word if operands == 0 && b"<>=".contains(&word[0]) => return Err(Stop::Unsure),
-                word if operands < 2 && word.iter().any(|byte| b"()".contains(byte)) => {
-                    return Err(Stop::Unsure);
-                }
-                word => {
-                    let binary = matches!(
-                        word,
-                        b"=="
-                            | b"="
-                            | b"!="
-                            | b"=~"
-                            | b"<"
-                            | b">"
-                            | b"-eq"
-                            | b"-ne"
-                            | b"-lt"
-                            | b"-le"
-                            | b"-gt"
-                            | b"-ge"
-                            | b"-nt"
-                            | b"-ot"
-                            | b"-ef"
-                    );
-                    // `a`, `a == b`, or `-f a`.
-                    operands += match (operands, binary) {
-                        (0, false) | (1, true) | (2, false) => 1,
-                        (1, false) if unary => 2,
-                        _ => return Err(Stop::Unsure),
-                    };
-                    unary = operands == 1 && word.len() == 2 && word[0] == b'-';
-                }
-            }
-        }
-    }
-
-    /// `((…))`, or two subshells that begin together.
-    fn arithmetic_command(&mut self) -> Read {
-        self.pos += 2;
-        self.arithmetic()
-    }
-
-    /// Up to the `))` that is not nested.
-    fn arithmetic(&mut self) -> Read {
-        let mut open = 0_usize;
-        loop {
-            match self.peek() {
-                None => return Err(Stop::Unsure),
-                Some(b'(') => {
-                    open += 1;
-                    self.pos += 1;
-                }
-                Some(b')') if open > 0 => {
-                    open -= 1;
-                    self.pos += 1;
-                }
-                Some(b')') if self.take("))") => return Ok(()),
-                Some(b')') => return Err(Stop::Unsure),
-                Some(b'\n') if !self.heredocs.is_empty() => return Err(Stop::Unsure),
-                Some(_) => self.part()?,
-            }
-        }
-    }
-
     /// Words, assignments and redirections.
     fn simple(&mut self) -> Read {
         let mut words = 0;
+        let (mut first, mut last) = (0..0, 0..0);
         loop {
             self.blanks();
             let at = self.pos;
             match self.peek() {
-                None | Some(b'\n' | b';' | b'|' | b')') => return Ok(()),
-                Some(b'&') if !self.sees("&>") => return Ok(()),
-                Some(b'#') => {
-                    self.comment();
-                    return Ok(());
-                }
+                None | Some(b'\n' | b';' | b'|' | b')' | b'#') => break,
+                Some(b'&') if !self.sees("&>") => break,
                 Some(b'<' | b'>' | b'&') if !self.sees("<(") && !self.sees(">(") => {
                     self.redirection()?;
                     continue;
@@ -604,11 +509,24 @@ impl Reader<'_> {
             if !self.word()? {
                 return Err(Stop::Unsure);
             }
+            let digits = self.bytes[at..self.pos].iter().all(u8::is_ascii_digit);
+            if digits && matches!(self.peek(), Some(b'<' | b'>')) {
+                continue;
+            }
             words += 1;
+            last = at..self.pos;
+            if words == 1 {
+                first = last.clone();
+            }
             if self.peek() == Some(b'(') && self.assigns(at) {
                 self.array()?;
             }
         }
+        if self.peek() == Some(b'#') {
+            self.comment();
+        }
+        self.brackets_of_test(first, &last);
+        Ok(())
     }
 
     /// Whether what was read since then is `name=` or `name+=`.

@@ -145,6 +145,7 @@ pub fn lower<'a>(
         inputs: Vec::new(),
         reserved: &[],
         given: Vec::new(),
+        optional: Vec::new(),
         secrets: Vec::new(),
         limits: RunLimits {
             depth: 1,

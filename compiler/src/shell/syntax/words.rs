@@ -44,7 +44,7 @@ impl Reader<'_> {
             return Err(Stop::Unsure);
         }
         let mark = String::from_utf8_lossy(&heredoc.mark);
-        self.open_ended.get_or_insert(Broken {
+        self.complaint.get_or_insert(Broken {
             range: heredoc.at.clone(),
             message: "no line ends this heredoc: everything behind it is text".to_owned(),
             help: format!("write `{mark}` on a line of its own, without blanks around it"),
