@@ -31,6 +31,7 @@ pub mod suppress;
 pub mod lint;
 
 mod cascade;
+mod lost_block;
 
 pub mod emit;
 pub mod sketch;
@@ -107,6 +108,7 @@ pub fn check(
         let facts = infer::infer(&loaded.program, options.given);
         lint::lint(&loaded.program, &links, &facts, &mut report);
     }
+    lost_block::settle(&mut report, sources);
     cascade::settle(&mut report);
     report.settle();
     let judged = loaded.program.units.first().map(|unit| unit.source);

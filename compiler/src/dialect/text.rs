@@ -407,11 +407,12 @@ impl Lower<'_> {
         }
         let compiled = shell::compile(&plain.text, &at);
         let broken = self.broken_script(written, &plain, &at);
-        let mut lost = broken;
+        let mut lost = broken.is_some();
         for problem in compiled.problems {
             // Where the text cannot be read any further, all holes behind that place are lost.
             let is_lost = compiled.positions[problem.hole].is_lost();
-            if !(is_lost && std::mem::replace(&mut lost, true)) {
+            let is_behind = broken.is_some_and(|place| place < at[problem.hole].range.start);
+            if !is_behind && !(is_lost && std::mem::replace(&mut lost, true)) {
                 self.shell_problem(written, &plain, problem);
             }
         }
@@ -488,16 +489,15 @@ impl Lower<'_> {
         script
     }
 
-    /// Says what the shell cannot read, and whether it gives up there.
+    /// Says what the shell cannot read, and where it gives up.
     fn broken_script(
         &mut self,
         written: Written<'_>,
         plain: &Plain,
         holes: &[shell::HoleAt],
-    ) -> bool {
-        let Some(broken) = shell::broken(&plain.text, holes) else {
-            return false;
-        };
+    ) -> Option<usize> {
+        let broken = shell::broken(&plain.text, holes)?;
+        let start = broken.range.start;
         let place = |range| written.span(plain.written(range));
         let mut finding =
             Diagnostic::new(&codes::BROKEN_SCRIPT, place(broken.range), broken.message)
@@ -509,7 +509,7 @@ impl Lower<'_> {
             finding = finding.severity(Severity::Warning);
         }
         self.report.add(finding);
-        !broken.harmless
+        (!broken.harmless).then_some(start)
     }
 
     fn shell_problem(&mut self, written: Written<'_>, plain: &Plain, problem: shell::Problem) {
