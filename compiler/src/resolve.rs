@@ -5,6 +5,7 @@
 //! checked against everything that any caller may have set.
 
 mod links;
+mod side_by_side;
 
 pub use links::Links;
 
@@ -13,8 +14,7 @@ use crate::codes::Severity;
 use crate::diagnostic::{Applicability, Diagnostic, Fix, Label, Report, is_plural, is_slip};
 use crate::ir::visit;
 use crate::ir::{
-    Action, Bind, Call, Expr, ExprKind, Graph, HOOK_NAMES, LOOP_NAMES, Missing, Node, Program,
-    Step, Unit,
+    Action, Bind, Expr, ExprKind, Graph, HOOK_NAMES, LOOP_NAMES, Missing, Node, Program, Step, Unit,
 };
 use crate::source::{SourceId, Span};
 use crate::spelling::{Near, Slips};
@@ -377,91 +377,6 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Steps that run at once see the variables as they were, and must not write the same ones.
-    fn side_by_side(&mut self, branches: &'a [Step], report: &mut Report) {
-        let mut writers: FxHashMap<&str, (usize, Span)> = FxHashMap::default();
-        for (number, branch) in branches.iter().enumerate() {
-            for (name, span) in self.written(branch) {
-                match writers.get(name) {
-                    Some((other, first)) if *other != number => {
-                        report.add(both_write(name, span, *first));
-                    }
-                    _ => {
-                        writers.insert(name, (number, span));
-                    }
-                }
-            }
-        }
-        for (number, branch) in branches.iter().enumerate() {
-            let mut check = |expr: &Expr| {
-                let ExprKind::Var { name, .. } = &expr.kind else {
-                    return;
-                };
-                match writers.get(name.as_str()) {
-                    Some((writer, place)) if *writer != number => {
-                        report.add(reads_sibling(name, expr.span, *place));
-                    }
-                    _ => {}
-                }
-            };
-            visit::steps(branch, &mut |step| visit::walk_step(step, &mut check));
-        }
-        // What one of them sets is unknown to the others, but known afterwards.
-        for branch in branches {
-            let mut quiet = Report::default();
-            self.step(branch, &mut quiet);
-            let about = |finding: &Diagnostic| {
-                let mut quoted = finding.message.split('`').skip(1).step_by(2);
-                quoted.any(|name| writers.contains_key(name))
-            };
-            quiet
-                .findings
-                .retain(|finding| finding.code != &codes::UNDEFINED_VARIABLE || !about(finding));
-            report.findings.extend(quiet.findings);
-        }
-    }
-
-    /// The variables that a step sets, itself or by a recipe that it calls, and where.
-    fn written(&self, branch: &'a Step) -> Vec<(&'a str, Span)> {
-        let mut written: Vec<(&str, Span)> = Vec::new();
-        visit::steps(branch, &mut |step| {
-            written.extend(binds(step).map(|bind| (bind.name.as_str(), bind.span)));
-            if let Node::While(body) = &step.node {
-                let updates = body.update.iter();
-                written.extend(updates.map(|(bind, _)| (bind.name.as_str(), bind.span)));
-            }
-        });
-        let mut seen = FxHashSet::default();
-        visit::calls(branch, &mut |call| {
-            self.written_by(call, call.recipe.span, &mut seen, &mut written);
-        });
-        written
-    }
-
-    /// What a recipe sets in its caller. Its inputs are the caller's own variables.
-    fn written_by(
-        &self,
-        call: &'a Call,
-        span: Span,
-        seen: &mut FxHashSet<usize>,
-        written: &mut Vec<(&'a str, Span)>,
-    ) {
-        let Some(target) = call.target.filter(|_| call.spreads) else {
-            return;
-        };
-        if !seen.insert(target) {
-            return;
-        }
-        for step in &self.program.units[target].steps {
-            visit::steps(step, &mut |step| {
-                written.extend(binds(step).map(|bind| (bind.name.as_str(), span)));
-            });
-            visit::calls(step, &mut |inner| {
-                self.written_by(inner, span, seen, written);
-            });
-        }
-    }
-
     fn set(&mut self, bind: &'a Bind, report: &mut Report) {
         self.check_reserved(&bind.name, bind.span, report);
         self.show(&bind.name);
@@ -648,20 +563,6 @@ impl<'a> Scope<'a> {
             self.visible.get(name).is_some_and(|count| *count > 0) || self.reserved.contains(&name)
         })
     }
-}
-
-fn both_write(name: &str, span: Span, first: Span) -> Diagnostic {
-    let message = format!("two steps that run side by side both set `{name}`");
-    Diagnostic::new(&codes::PARALLEL_CONFLICT, span, message)
-        .label(first, "the other one is here")
-        .help("give each of them a variable of its own")
-}
-
-fn reads_sibling(name: &str, span: Span, set: Span) -> Diagnostic {
-    let message = format!("`{name}` is set by a step that runs at the same time");
-    Diagnostic::new(&codes::PARALLEL_CONFLICT, span, message)
-        .label(set, "it is set here")
-        .help("move this step out of the group, after it")
 }
 
 /// Everything a step sets when it is done, itself or through its loop.

@@ -63,16 +63,7 @@ pub fn condition(dialect: &Dialect, written: Written<'_>, tree: &expr::Expr, rep
 }
 
 /// The holes of a script in single quotes, where another runner's value is not read by the shell.
-pub fn quoted(
-    dialect: &Dialect,
-    written: Written<'_>,
-    holes: &[Hole],
-    positions: &[Position],
-    found: &mut Vec<Span>,
-) {
-    if !reads_names(dialect) {
-        return;
-    }
+pub fn quoted(written: Written<'_>, holes: &[Hole], positions: &[Position], found: &mut Vec<Span>) {
     let quoted = |position: &Position| {
         position.quote == Quote::Single && position.place != Place::HeredocBody
     };
@@ -81,8 +72,11 @@ pub fn quoted(
 }
 
 /// `echo '{{x}}'`: who writes one writes many, so the first speaks for the whole file.
-pub fn say_quoted(dialect: &Dialect, found: &[Span], report: &mut Report) {
-    let Some((first, rest)) = found.split_first() else {
+pub fn say_quoted(runners: &[&Dialect], found: &[Span], report: &mut Report) {
+    let (Some(dialect), Some((first, rest))) = (
+        runners.iter().find(|dialect| reads_names(dialect)),
+        found.split_first(),
+    ) else {
         return;
     };
     let message = format!(

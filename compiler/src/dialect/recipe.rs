@@ -1,10 +1,10 @@
 //! A recipe, from its fields to a unit of the IR.
 
-use super::Dialect;
 use super::fields::{RECIPE, STAGE};
 use super::halves::{self, Names};
 use super::literal::literal;
 use super::text::Lower;
+use super::{ALL, Dialect};
 use super::{order, portable, raw, slips, strange};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Fix, Report, nearest};
@@ -28,6 +28,8 @@ pub const MOST_STEPS: usize = 20_000;
 pub struct Options {
     /// The dialect was chosen on purpose, not because nothing spoke against it.
     pub deliberate: bool,
+    /// Nothing says which runner the file is for.
+    pub undecided: bool,
     /// Paste values into shell text whatever the recipe says.
     pub raw: bool,
     /// Milliseconds for steps that say nothing, instead of what the dialect gives them.
@@ -81,7 +83,11 @@ pub fn lower(
     lower.unique_ids(&steps);
     let after = order::check(node, lower.report);
     raw::check(&lower.pasted, &steps, lower.report);
-    portable::say_quoted(dialect, &lower.quoted, lower.report);
+    let runners: &[&Dialect] = match options.undecided {
+        true => ALL,
+        false => &[dialect],
+    };
+    portable::say_quoted(runners, &lower.quoted, lower.report);
     lower.approval_message(&fields, &mut inputs, &steps);
     let names = LazyCell::new(|| Names::new(&inputs, &steps));
     slips::check(node, &|name| names.wants(name), lower.report);

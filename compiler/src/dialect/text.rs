@@ -420,13 +420,7 @@ impl Lower<'_> {
             let positions = &compiled.positions;
             printed::check(written, &plain, &holes, positions, &self.tame, self.report);
         }
-        portable::quoted(
-            self.dialect,
-            written,
-            &holes,
-            &compiled.positions,
-            &mut self.quoted,
-        );
+        portable::quoted(written, &holes, &compiled.positions, &mut self.quoted);
         for (hole, position) in holes.iter().zip(&compiled.positions) {
             self.secret_in_argv(written, hole, position);
         }

@@ -176,6 +176,7 @@ impl Alone {
         let choice = choose(pins, caller, place, id, &text, root, report);
         let how = dialect::Options {
             deliberate: choice.is_deliberate(),
+            undecided: choice.reason == Reason::Default,
             raw: self.terms.raw,
             timeout_ms: self.terms.timeout_ms,
         };

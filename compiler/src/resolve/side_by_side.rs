@@ -1,0 +1,137 @@
+//! Steps that run at the same time: what each of them sets is none of the others' business.
+
+use super::{Scope, binds};
+use crate::codes;
+use crate::diagnostic::{Diagnostic, Report};
+use crate::ir::{Call, Expr, ExprKind, Node, Step, visit};
+use crate::source::Span;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+impl<'a> Scope<'a> {
+    /// Steps that run at once see the variables as they were, and must not write the same ones.
+    pub(super) fn side_by_side(&mut self, branches: &'a [Step], report: &mut Report) {
+        let mut writers: FxHashMap<&str, (usize, Span)> = FxHashMap::default();
+        let mut clashes = Clashes::default();
+        for (number, branch) in branches.iter().enumerate() {
+            for (name, span) in self.written(branch) {
+                match writers.get(name) {
+                    Some((other, first)) if *other != number => clashes.add(name, span, *first),
+                    _ => {
+                        writers.insert(name, (number, span));
+                    }
+                }
+            }
+        }
+        clashes.say(report);
+        for (number, branch) in branches.iter().enumerate() {
+            let mut check = |expr: &Expr| {
+                let ExprKind::Var { name, .. } = &expr.kind else {
+                    return;
+                };
+                match writers.get(name.as_str()) {
+                    Some((writer, place)) if *writer != number => {
+                        report.add(reads_sibling(name, expr.span, *place));
+                    }
+                    _ => {}
+                }
+            };
+            visit::steps(branch, &mut |step| visit::walk_step(step, &mut check));
+        }
+        // What one of them sets is unknown to the others, but known afterwards.
+        for branch in branches {
+            let mut quiet = Report::default();
+            self.step(branch, &mut quiet);
+            let about = |finding: &Diagnostic| {
+                let mut quoted = finding.message.split('`').skip(1).step_by(2);
+                quoted.any(|name| writers.contains_key(name))
+            };
+            quiet
+                .findings
+                .retain(|finding| finding.code != &codes::UNDEFINED_VARIABLE || !about(finding));
+            report.findings.extend(quiet.findings);
+        }
+    }
+
+    /// The variables that a step sets, itself or by a recipe that it calls, and where.
+    pub(super) fn written(&self, branch: &'a Step) -> Vec<(&'a str, Span)> {
+        let mut written: Vec<(&str, Span)> = Vec::new();
+        visit::steps(branch, &mut |step| {
+            written.extend(binds(step).map(|bind| (bind.name.as_str(), bind.span)));
+            if let Node::While(body) = &step.node {
+                let updates = body.update.iter();
+                written.extend(updates.map(|(bind, _)| (bind.name.as_str(), bind.span)));
+            }
+        });
+        let mut seen = FxHashSet::default();
+        visit::calls(branch, &mut |call| {
+            self.written_by(call, call.recipe.span, &mut seen, &mut written);
+        });
+        written
+    }
+
+    /// What a recipe sets in its caller. Its inputs are the caller's own variables.
+    fn written_by(
+        &self,
+        call: &'a Call,
+        span: Span,
+        seen: &mut FxHashSet<usize>,
+        written: &mut Vec<(&'a str, Span)>,
+    ) {
+        let Some(target) = call.target.filter(|_| call.spreads) else {
+            return;
+        };
+        if !seen.insert(target) {
+            return;
+        }
+        for step in &self.program.units[target].steps {
+            visit::steps(step, &mut |step| {
+                written.extend(binds(step).map(|bind| (bind.name.as_str(), span)));
+            });
+            visit::calls(step, &mut |inner| {
+                self.written_by(inner, span, seen, written);
+            });
+        }
+    }
+}
+
+/// Variables that two steps set, by the places where they do: a recipe that is called twice sets
+/// each of its variables twice, and that is one mistake.
+#[derive(Default)]
+struct Clashes<'a> {
+    /// Both places, the first of the variables, and how many there are besides.
+    all: Vec<(Span, Span, &'a str, usize)>,
+    known: FxHashMap<(Span, Span), usize>,
+}
+
+impl<'a> Clashes<'a> {
+    fn add(&mut self, name: &'a str, span: Span, first: Span) {
+        let number = *self.known.entry((span, first)).or_insert(self.all.len());
+        match self.all.get_mut(number) {
+            Some((_, _, _, more)) => *more += 1,
+            None => self.all.push((span, first, name, 0)),
+        }
+    }
+
+    fn say(self, report: &mut Report) {
+        for (span, first, name, more) in self.all {
+            let more = match more {
+                0 => String::new(),
+                1 => " and another variable".to_string(),
+                _ => format!(" and {more} other variables"),
+            };
+            let message = format!("two steps that run side by side both set `{name}`{more}");
+            report.add(
+                Diagnostic::new(&codes::PARALLEL_CONFLICT, span, message)
+                    .label(first, "the other one is here")
+                    .help("give each of them a variable of its own"),
+            );
+        }
+    }
+}
+
+fn reads_sibling(name: &str, span: Span, set: Span) -> Diagnostic {
+    let message = format!("`{name}` is set by a step that runs at the same time");
+    Diagnostic::new(&codes::PARALLEL_CONFLICT, span, message)
+        .label(set, "it is set here")
+        .help("move this step out of the group, after it")
+}
