@@ -12,9 +12,12 @@ use rustc_hash::FxHashMap;
 
 pub fn check(survey: &Survey<'_>, report: &mut Report) {
     let links = survey.links;
-    for (unit, flow) in survey.units() {
-        let results = results(unit, flow);
-        if results.values().all(Option::is_none) {
+    let results: Vec<_> = survey
+        .units()
+        .map(|(unit, flow)| results(unit, flow))
+        .collect();
+    for (number, (unit, _)) in survey.units().enumerate() {
+        if results[number].values().all(Option::is_none) {
             continue;
         }
         let mut known: FxHashMap<usize, Known<'_>> = FxHashMap::default();
@@ -22,10 +25,7 @@ pub fn check(survey: &Survey<'_>, report: &mut Report) {
             let ExprKind::Field { of, name, missing } = &expr.kind else {
                 return;
             };
-            let ExprKind::Var { name: whole, .. } = &of.kind else {
-                return;
-            };
-            let Some(Some(call)) = results.get(whole.as_str()) else {
+            let Some((whole, call)) = source(of, number, &results) else {
                 return;
             };
             let Some(target) = call.target else { return };
@@ -73,8 +73,22 @@ struct Known<'a> {
     list: String,
 }
 
-/// Variables that hold the result of one call and nothing else.
-fn results<'a>(unit: &'a Unit, flow: &Flow<'a>) -> FxHashMap<&'a str, Option<&'a Call>> {
+/// Variables that hold the result of one call and nothing else; none: they hold other things as well.
+type Results<'a> = FxHashMap<&'a str, Option<&'a Call>>;
+
+/// The call that an expression is the result of, maybe in a recipe that was called, and the variable
+/// that holds it there.
+fn source<'a>(expr: &'a Expr, unit: usize, results: &[Results<'a>]) -> Option<(&'a str, &'a Call)> {
+    let (unit, name) = match &expr.kind {
+        ExprKind::Var { name, .. } => (unit, name),
+        ExprKind::Field { of, name, .. } => (source(of, unit, results)?.1.target?, name),
+        _ => return None,
+    };
+    let (name, call) = results[unit].get_key_value(name.as_str())?;
+    Some((name, (*call)?))
+}
+
+fn results<'a>(unit: &'a Unit, flow: &Flow<'a>) -> Results<'a> {
     let mut found: FxHashMap<&str, Option<&Call>> = FxHashMap::default();
     for input in &unit.inputs {
         found.insert(&input.name, None);
