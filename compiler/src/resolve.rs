@@ -227,6 +227,8 @@ struct Scope<'a> {
     number: usize,
     /// What is read, once somebody asks.
     read: OnceCell<Reads<'a>>,
+    /// Steps by their ids, likewise.
+    ids: OnceCell<FxHashMap<String, &'a Step>>,
     /// Names to suggest, and how many of `names` are among them.
     near: RefCell<Option<(Near<'a>, usize)>>,
     links: &'a Links<'a>,
@@ -258,6 +260,7 @@ impl<'a> Scope<'a> {
             program,
             number,
             read: OnceCell::new(),
+            ids: OnceCell::new(),
             near: RefCell::default(),
             links,
             visible: FxHashMap::default(),
@@ -496,6 +499,20 @@ impl<'a> Scope<'a> {
             finding
                 .label(*later, format!("`{name}` is set here, later"))
                 .help("a step can only read what steps before it have set")
+        } else if let Some(step) = self.named_step(name) {
+            match binds(step).next() {
+                Some(Bind {
+                    name: near,
+                    span: place,
+                    ..
+                }) => finding
+                    .label(*place, "what the step of this name gives is stored here")
+                    .help(format!("did you mean `{near}`?"))
+                    .fix(Fix::unsafe_(format!("write `{near}`"), span, near)),
+                None => finding
+                    .label(step.span, "the step of this name stores nothing")
+                    .help(format!("add `output: {name}` to it")),
+            }
         } else if let Some((_, help)) = NO_NAMES.iter().find(|(known, _)| *known == name) {
             finding.help(*help)
         } else if let Some(near) = self.suggestion(name) {
@@ -516,6 +533,22 @@ impl<'a> Scope<'a> {
                 "give `{name}` a value under `context`, or as the `output` of an earlier step"
             ))
         }
+    }
+
+    /// The step whose id is this name, or would be if names could hold a `-`.
+    fn named_step(&self, name: &str) -> Option<&'a Step> {
+        let steps = self.ids.get_or_init(|| {
+            let mut steps: FxHashMap<String, &Step> = FxHashMap::default();
+            for step in &self.program.units[self.number].steps {
+                visit::steps(step, &mut |step| {
+                    if !step.kind.is_hidden() {
+                        steps.entry(step.id.replace('-', "_")).or_insert(step);
+                    }
+                });
+            }
+            steps
+        });
+        steps.get(&name.replace('-', "_")).copied()
     }
 
     /// A name that the recipe reads elsewhere, and more often: it may be given by the caller.
