@@ -1,8 +1,10 @@
 //! One mistake is said once: what is said only because something else could not be read is dropped.
 
+mod lost_block;
+
 use crate::codes::{self, Code};
 use crate::diagnostic::{Diagnostic, Report};
-use crate::source::{SourceId, Span};
+use crate::source::{SourceId, Sources, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What is not known any more when part of a file has not been read.
@@ -29,7 +31,8 @@ struct Broken {
     json: bool,
 }
 
-pub fn settle(report: &mut Report) {
+pub fn settle(report: &mut Report, sources: &Sources) {
+    lost_block::settle(report, sources);
     let mut files: FxHashMap<SourceId, Broken> = FxHashMap::default();
     for finding in &report.findings {
         let json = finding.code == &codes::JSON_SYNTAX;

@@ -31,7 +31,6 @@ pub mod suppress;
 pub mod lint;
 
 mod cascade;
-mod lost_block;
 
 pub mod emit;
 pub mod sketch;
@@ -108,8 +107,7 @@ pub fn check(
         let facts = infer::infer(&loaded.program, options.given);
         lint::lint(&loaded.program, &links, &facts, &mut report);
     }
-    lost_block::settle(&mut report, sources);
-    cascade::settle(&mut report);
+    cascade::settle(&mut report, sources);
     report.settle();
     let judged = loaded.program.units.first().map(|unit| unit.source);
     let silenced = suppress::suppress(&mut loaded.ignores, judged, &mut report);
