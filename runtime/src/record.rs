@@ -5,9 +5,9 @@
 use crate::event::{Event, RecordId, What};
 use rrc_vm::fault::FailureKind;
 use rrc_vm::isa::Status;
-use rrc_vm::plan::StepKind;
 use rrc_vm::value::{Map, Value};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
 
 /// One step that was reached.
 #[derive(Clone, Debug)]
@@ -15,7 +15,6 @@ pub struct Record {
     pub id: String,
     /// The steps that lead to it, and itself.
     pub path: String,
-    pub kind: StepKind,
     pub status: Option<Status>,
     /// What it stored.
     pub output: Value,
@@ -29,12 +28,21 @@ pub struct Record {
     /// The last of what it wrote, for saying why it failed.
     pub stdout_tail: String,
     pub stderr_tail: String,
-    pub warnings: Vec<String>,
-    pub children: Vec<usize>,
+    parent: Option<usize>,
+    /// A step in it failed.
+    holds_failure: bool,
+    children: Vec<usize>,
     /// How many of the children belong to attempts before the last.
-    pub earlier: usize,
+    earlier: usize,
     /// What branches that ran side by side came to; null if there were none.
     pub branches: Value,
+}
+
+/// Which attempts of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attempts {
+    All,
+    Last,
 }
 
 /// A command that was started by its words.
@@ -51,37 +59,134 @@ pub struct Ran {
     pub started: bool,
 }
 
-/// All steps that were reached, in the order they were.
+/// Commands that were started by their words: those that run, and those that are kept.
+#[derive(Debug, Default)]
+pub struct Commands {
+    keep: Keep,
+    all: BTreeMap<usize, Ran>,
+    /// The last of each step, which alone says how the step ended.
+    last: FxHashMap<RecordId, usize>,
+    next: usize,
+}
+
+impl Commands {
+    pub fn new(keep: Keep) -> Commands {
+        Commands {
+            keep,
+            ..Commands::default()
+        }
+    }
+
+    /// The place of a command that is about to start.
+    pub fn start(&mut self, ran: Ran) -> usize {
+        let place = self.next;
+        self.next += 1;
+        if self.keep == Keep::Failures
+            && let Some(record) = ran.record
+            && let Some(earlier) = self.last.insert(record, place)
+        {
+            self.all.remove(&earlier);
+        }
+        self.all.insert(place, ran);
+        place
+    }
+
+    /// Notes how a command has ended.
+    pub fn end(&mut self, place: usize, note: impl FnOnce(&mut Ran)) {
+        let Some(ran) = self.all.get_mut(&place) else {
+            return;
+        };
+        note(ran);
+        if self.keep == Keep::Failures && ran.code == Some(0) {
+            if let Some(record) = ran.record {
+                self.last.remove(&record);
+            }
+            self.all.remove(&place);
+        }
+    }
+
+    /// All that are kept, in the order of their start.
+    pub fn into_all(self) -> Vec<Ran> {
+        self.all.into_values().collect()
+    }
+}
+
+/// What is kept of steps that have ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Keep {
+    /// All of them, as a tree.
+    #[default]
+    All,
+    /// Those that failed: a run of any length takes no more memory than what runs at once.
+    Failures,
+}
+
+/// Steps that were reached, in the order they were: those that are open, and those that are kept.
 #[derive(Clone, Debug, Default)]
 pub struct Records {
-    pub all: Vec<Record>,
+    keep: Keep,
+    all: BTreeMap<usize, Record>,
     /// Those that are not inside another.
-    pub top: Vec<usize>,
-    /// The place of each numbered step in `all`.
-    by_number: Vec<Option<usize>>,
+    top: Vec<usize>,
+    /// The place of numbered steps in `all`.
+    by_number: FxHashMap<RecordId, usize>,
+    next: usize,
 }
 
 /// Bytes of output that are kept for saying why a step failed.
 const TAIL: usize = 2000;
 
 impl Records {
-    fn place(&self, record: RecordId) -> Option<usize> {
-        self.by_number.get(record as usize).copied().flatten()
+    pub fn new(keep: Keep) -> Records {
+        Records {
+            keep,
+            ..Records::default()
+        }
     }
 
-    /// What a numbered step has stored so far.
-    pub fn output(&self, record: RecordId) -> Value {
-        let index = self.place(record);
-        index.map_or(Value::Null, |index| self.all[index].output.clone())
+    /// Those that are not inside another, if all are kept.
+    pub fn top(&self) -> impl Iterator<Item = &Record> {
+        self.top.iter().filter_map(|place| self.all.get(place))
     }
 
-    fn open(&mut self, event: &Event, parent: Option<RecordId>) -> usize {
+    /// Those inside of one, if all are kept; of its last attempt or of all its attempts.
+    pub fn inside<'a>(
+        &'a self,
+        record: &'a Record,
+        attempts: Attempts,
+    ) -> impl Iterator<Item = &'a Record> {
+        let first = match attempts {
+            Attempts::All => 0,
+            Attempts::Last => record.earlier,
+        };
+        let children = record.children.get(first..).unwrap_or_default();
+        children.iter().filter_map(|place| self.all.get(place))
+    }
+
+    /// Steps that failed, without those that failed only because a step in them did.
+    pub fn failures(&self) -> impl Iterator<Item = &Record> {
+        self.all.values().filter(|record| record.failed_itself())
+    }
+
+    fn open(&mut self, event: &Event, parent: Option<RecordId>) -> &mut Record {
         let step = event.step.as_ref();
-        let index = self.all.len();
-        self.all.push(Record {
+        let place = self.next;
+        self.next += 1;
+        let parent = parent
+            .and_then(|parent| self.by_number.get(&parent))
+            .copied();
+        if self.keep == Keep::All {
+            match parent.and_then(|parent| self.all.get_mut(&parent)) {
+                Some(parent) => parent.children.push(place),
+                None => self.top.push(place),
+            }
+        }
+        if let Some(number) = step.and_then(|step| step.record) {
+            self.by_number.insert(number, place);
+        }
+        self.all.entry(place).or_insert_with(|| Record {
             id: step.map_or_else(String::new, |step| step.id.clone()),
             path: step.map_or_else(String::new, |step| step.path.clone()),
-            kind: step.map_or(StepKind::Bash, |step| step.kind),
             status: None,
             output: Value::Null,
             error: None,
@@ -93,68 +198,77 @@ impl Records {
             stderr_truncated: false,
             stdout_tail: String::new(),
             stderr_tail: String::new(),
-            warnings: Vec::new(),
+            parent,
+            holds_failure: false,
             children: Vec::new(),
             earlier: 0,
             branches: Value::Null,
-        });
-        match parent.and_then(|parent| self.place(parent)) {
-            Some(parent) => self.all[parent].children.push(index),
-            None => self.top.push(index),
-        }
-        index
+        })
     }
 
     pub fn see(&mut self, event: &Event, parent: Option<RecordId>) {
         let number = event.step.as_ref().and_then(|step| step.record);
         match &event.what {
-            What::StepStart | What::Iteration { .. } => {
-                let index = self.open(event, parent);
-                self.all[index].attempts = 1;
-                if let Some(number) = number {
-                    let number = number as usize;
-                    if self.by_number.len() <= number {
-                        self.by_number.resize(number + 1, None);
-                    }
-                    self.by_number[number] = Some(index);
-                }
+            What::StepStart | What::Iteration { .. } => self.open(event, parent).attempts = 1,
+            What::StepSkip if self.keep == Keep::All => {
+                self.open(event, parent).status = Some(Status::Skipped);
             }
-            What::StepSkip => {
-                let index = self.open(event, parent);
-                self.all[index].status = Some(Status::Skipped);
-            }
+            What::StepSkip => {}
             _ => {
-                let Some(index) = number.and_then(|number| self.place(number)) else {
+                let Some(number) = number else { return };
+                let Some(place) = self.by_number.get(&number).copied() else {
                     return;
                 };
-                self.update(index, event);
+                self.update(place, event);
+                if let What::StepEnd { status, .. } = event.what {
+                    self.ended(number, place, status);
+                }
+            }
+        }
+    }
+
+    fn ended(&mut self, number: RecordId, place: usize, status: Status) {
+        let Some(record) = self.all.get(&place) else {
+            return;
+        };
+        let (parent, kept) = (record.parent, record.failed_itself());
+        if let Some(parent) = parent.and_then(|parent| self.all.get_mut(&parent)) {
+            parent.holds_failure |= status == Status::Failed;
+        }
+        if self.keep == Keep::Failures {
+            self.by_number.remove(&number);
+            if !kept {
+                self.all.remove(&place);
             }
         }
     }
 
     /// Takes steps out that were reached and did nothing.
     pub fn forget(&mut self, unbegun: &FxHashSet<RecordId>) {
-        let places = unbegun.iter().filter_map(|record| self.place(*record));
-        let idle = |index: &usize| self.all[*index].attempts == 1;
-        let idle: FxHashSet<usize> = places.filter(idle).collect();
-        if idle.is_empty() {
-            return;
-        }
-        self.top.retain(|index| !idle.contains(index));
-        for record in &mut self.all {
-            record.children.retain(|index| !idle.contains(index));
+        let places = unbegun
+            .iter()
+            .filter_map(|record| self.by_number.get(record));
+        let idle = |place: &usize| {
+            self.all
+                .get(place)
+                .is_some_and(|record| record.attempts == 1)
+        };
+        let idle: Vec<usize> = places.copied().filter(idle).collect();
+        for place in idle {
+            self.all.remove(&place);
         }
     }
 
-    fn update(&mut self, index: usize, event: &Event) {
-        let record = &mut self.all[index];
+    fn update(&mut self, place: usize, event: &Event) {
+        let Some(record) = self.all.get_mut(&place) else {
+            return;
+        };
         match &event.what {
             What::StepRetry { attempt } => {
                 record.attempts = *attempt;
                 record.earlier = record.children.len();
             }
-            What::StepStored { value } => record.output = value.clone(),
-            What::StepWarning { text } => record.warnings.push(text.clone()),
+            What::StepStored { value } if self.keep == Keep::All => record.output = value.clone(),
             What::StepEnd { status, result, .. } => {
                 record.status = Some(*status);
                 record.ended_ms = event.at_ms;
@@ -175,6 +289,10 @@ impl Records {
 }
 
 impl Record {
+    fn failed_itself(&self) -> bool {
+        self.status == Some(Status::Failed) && !self.holds_failure
+    }
+
     fn read(&mut self, data: &Map) {
         let flag = |name: &str| matches!(data.get(name), Some(Value::Bool(true)));
         self.exit_code = exit_code(data).or(self.exit_code);

@@ -315,6 +315,42 @@ fn join_next_keeps_the_order_of_forks_and_join_any_that_of_ends() {
     }
 }
 
+#[test]
+fn join_ready_takes_the_first_and_waits_for_none() {
+    let main = [
+        &[
+            Instr::Tasks {},
+            Instr::Fork { function: 1 },
+            Instr::Fork { function: 1 },
+            Instr::JoinReady { to: 5 },
+            Instr::Stop {},
+            Instr::Int { value: 2 },
+            Instr::WaitBelow {},
+            Instr::JoinReady { to: 9 },
+            Instr::Stop {},
+            Instr::JoinNext { to: 13 },
+            Instr::Pop {},
+            Instr::Int { value: 7 },
+            Instr::Stop {},
+            Instr::Null {},
+        ],
+        &RETURN[..],
+    ]
+    .concat();
+    for (replies, expected) in [(&[0][..], "0"), (&[1, 0], "7")] {
+        let mut machine = machine(&main, &[&ASK]);
+        let tickets = [(); 2].map(|()| ask(&mut machine));
+        for number in replies {
+            assert!(matches!(machine.poll(), Poll::Idle));
+            machine
+                .resume(tickets[*number], Value::Int(*number as i64))
+                .expect("it waits");
+        }
+        let value = finish(&mut machine).outcome.expect("no fault");
+        assert_eq!(json_text(&value), expected);
+    }
+}
+
 /// A task that begins a step and asks in it, with a deadline; its result is the outcome.
 fn with_deadline() -> Machine {
     let main = [

@@ -187,9 +187,10 @@ impl Loop {
         if let Some(watchdog) = self.watchdog.take() {
             watchdog.end();
         }
-        let groups: Vec<u32> = self.left.drain(..).map(|(group, _)| group).collect();
         if !cfg!(target_os = "linux") {
-            return end_groups(groups);
+            self.tidy_up();
+            let left = std::mem::take(&mut self.left);
+            return end_groups(left.into_iter().map(|(group, _)| group).collect());
         }
         let (run, own, adopts) = (self.marker.run(), std::process::id(), self.adopts);
         end_all(POLITE, || {

@@ -3,6 +3,7 @@
 use super::{ChildId, Happened, Loop, Part, Stream, part_of, token};
 use crate::os::Interest;
 use std::io::{self, PipeWriter, Read as _, Write as _};
+use std::os::fd::OwnedFd;
 
 /// Bytes on their way to a standard input.
 pub(super) struct Feed {
@@ -51,7 +52,8 @@ impl Loop {
             }
             if closed {
                 self.poller.forget(token(id, part_of(stream)));
-                child.streams[at] = None;
+                self.closing
+                    .extend(child.streams[at].take().map(OwnedFd::from));
             }
         }
     }

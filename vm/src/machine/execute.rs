@@ -636,6 +636,13 @@ impl Machine {
                     Joined::All => at = to,
                     Joined::Waits => return Ok(Exit::Waits),
                 },
+                Instr::JoinReady { to } => {
+                    let set = set_at(task, 0);
+                    match self.set(set).and_then(TaskSet::join_first) {
+                        Some(result) => push!(result),
+                        None => at = to,
+                    }
+                }
                 Instr::Cancel {} => {
                     let looked_at = self.cancel_set(set_at(task, 0), frame.at);
                     self.charge(looked_at)?;

@@ -99,12 +99,12 @@ impl Machine {
         let room = locals + self.plan.height(function);
         self.produce((size_of::<Task>() + 64 + room * size_of::<Value>()) as u64)?;
         let set = set_at(task, params);
-        let number = self.set(set).map_or(0, |set| set.members.len() as u32);
+        let number = self.set(set).map_or(0, |set| set.next());
         let (above, first) = (task.innermost(), task.stack.len().saturating_sub(params));
         let params = task.stack.drain(first..);
         let child = self.start(function, params, Some((set, number)), above, at);
         if let Some(set) = self.set(set) {
-            set.members.push(Member::Runs(child));
+            set.members.push_back(Member::Runs(child));
             set.running += 1;
         }
         Ok(child)
