@@ -110,10 +110,6 @@ pub struct Loop {
     launcher: launch::Launcher,
     wants_watchdog: bool,
     watchdog: Option<Watchdog>,
-    /// What children that are done have left to do: descriptors to be closed, groups to be let go
-    /// of. It waits until nothing else is to be done, so that the next child need not wait for it.
-    closing: Vec<OwnedFd>,
-    done: Vec<(u32, Option<usize>)>,
     /// Groups that had members when their leader was collected.
     left: Vec<(u32, Option<usize>)>,
     /// Stopped children whose strays have not been looked for.
@@ -207,8 +203,6 @@ impl Loop {
             launcher: launch::Launcher::new()?,
             wants_watchdog: setup.watchdog,
             watchdog: None,
-            closing: Vec::new(),
-            done: Vec::new(),
             left: Vec::new(),
             suspects: Vec::new(),
             collected: Instant::now(),
@@ -351,7 +345,6 @@ impl Loop {
 
     /// One round: what is ready, then what is due. Exits are seen before the deadlines they beat.
     fn turn(&mut self, most: Option<Duration>) {
-        self.tidy_up();
         let now = Instant::now();
         let until = self
             .clock
@@ -386,14 +379,6 @@ impl Loop {
                 self.look_for_ends();
             }
             self.forget_empty_groups();
-        }
-    }
-
-    /// Does what is left to do of children that are done.
-    fn tidy_up(&mut self) {
-        self.closing.clear();
-        for (group, slot) in std::mem::take(&mut self.done) {
-            self.release_group(group, slot);
         }
     }
 
@@ -446,7 +431,7 @@ impl Loop {
         child.ended = Some(ended);
         child.ends = None;
         self.poller.forget(token(id, Part::End));
-        self.closing.extend(child.end_watch.take());
+        child.end_watch = None;
         family::collect();
         let now = Instant::now();
         match child.phase {
@@ -569,7 +554,7 @@ impl Loop {
         if stopped {
             self.end_strays_of(id);
         }
-        self.done.push((child.pid, child.slot));
+        self.release_group(child.pid, child.slot);
         for (at, stream) in [Stream::Out, Stream::Err].into_iter().enumerate() {
             let rest = child.lines.as_mut().and_then(|lines| lines[at].finish());
             self.happened

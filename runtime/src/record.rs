@@ -349,3 +349,100 @@ fn tail(value: Option<&Value>) -> String {
     }
     text[start..].to_string()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::StepRef;
+    use rrc_vm::plan::StepKind;
+    use std::rc::Rc;
+
+    fn event(record: RecordId, what: What) -> Event {
+        let id = format!("s{record}");
+        Event {
+            seq: 0,
+            at_ms: 0,
+            replayed: false,
+            step: Some(Rc::new(StepRef {
+                record: Some(record),
+                path: id.clone(),
+                id,
+                kind: StepKind::Bash,
+            })),
+            what,
+        }
+    }
+
+    fn end(status: Status) -> What {
+        What::StepEnd {
+            status,
+            result: Value::Null,
+            output: Value::Null,
+        }
+    }
+
+    /// A step around two that complete, one that fails, and one that holds that fails.
+    fn seen(keep: Keep) -> Records {
+        let mut records = Records::new(keep);
+        let mut see = |record, parent, what| records.see(&event(record, what), parent);
+        see(0, None, What::StepStart);
+        for (record, status) in [(1, Status::Completed), (2, Status::Failed)] {
+            see(record, Some(0), What::StepStart);
+            see(record, Some(0), end(status));
+        }
+        see(3, Some(0), What::StepStart);
+        see(3, None, end(Status::Completed));
+        see(0, None, end(Status::Failed));
+        records
+    }
+
+    #[test]
+    fn what_failed_by_itself_is_found_whatever_is_kept() {
+        for keep in [Keep::All, Keep::Failures] {
+            let records = seen(keep);
+            let failures: Vec<&str> = records.failures().map(|one| one.id.as_str()).collect();
+            assert_eq!(failures, ["s2"], "{keep:?}");
+        }
+    }
+
+    #[test]
+    fn only_failures_stay_where_nobody_reads_the_rest() {
+        let all = seen(Keep::All);
+        let top: Vec<&Record> = all.top().collect();
+        assert_eq!((all.all.len(), top.len()), (4, 1));
+        assert_eq!(all.inside(top[0], Attempts::All).count(), 3);
+        let failures = seen(Keep::Failures);
+        assert_eq!((failures.all.len(), failures.by_number.len()), (1, 0));
+    }
+
+    fn started(commands: &mut Commands, record: RecordId, code: i64) {
+        let place = commands.start(Ran {
+            record: Some(record),
+            path: String::new(),
+            argv: Vec::new(),
+            code: None,
+            timed_out: false,
+            started: true,
+        });
+        commands.end(place, |ran| ran.code = Some(code));
+    }
+
+    #[test]
+    fn the_last_command_of_a_step_says_how_it_ended() {
+        for (keep, expected) in [
+            (Keep::All, &[(0, 1), (0, 0), (1, 0), (2, 3)][..]),
+            (Keep::Failures, &[(2, 3)]),
+        ] {
+            let mut commands = Commands::new(keep);
+            for (record, code) in [(0, 1), (0, 0), (1, 0), (2, 3)] {
+                started(&mut commands, record, code);
+            }
+            let all = commands.into_all();
+            let codes: Vec<(u32, i64)> = all
+                .iter()
+                .map(|ran| (ran.record.unwrap_or_default(), ran.code.unwrap_or_default()))
+                .collect();
+            assert_eq!(codes, expected);
+        }
+    }
+}

@@ -346,6 +346,9 @@ fn join_ready_takes_the_first_and_waits_for_none() {
                 .resume(tickets[*number], Value::Int(*number as i64))
                 .expect("it waits");
         }
+        if replies.len() == 1 {
+            assert!(matches!(machine.poll(), Poll::Cancel { ticket } if ticket == tickets[1]));
+        }
         let value = finish(&mut machine).outcome.expect("no fault");
         assert_eq!(json_text(&value), expected);
     }
@@ -425,6 +428,23 @@ fn a_task_that_ends_in_time_cancels_its_timer() {
     ));
     assert!(matches!(machine.poll(), Poll::Cancel { ticket } if ticket == timer));
     assert_eq!(machine.resume(timer, Value::Null), Ok(()));
+    assert!(matches!(finish(&mut machine).outcome, Ok(Value::Int(7))));
+}
+
+#[test]
+fn what_was_cancelled_can_be_forgotten() {
+    let mut machine = with_deadline();
+    let Poll::Timer { ticket: timer, .. } = machine.poll() else {
+        panic!("no timer");
+    };
+    machine.poll();
+    let call = ask(&mut machine);
+    machine.forget(call);
+    machine.resume(call, Value::Null).expect("it still waits");
+    machine.poll();
+    assert!(matches!(machine.poll(), Poll::Cancel { ticket } if ticket == timer));
+    machine.forget(timer);
+    assert_eq!(machine.resume(timer, Value::Null), Err(Stray::Unknown));
     assert!(matches!(finish(&mut machine).outcome, Ok(Value::Int(7))));
 }
 

@@ -187,10 +187,9 @@ impl Loop {
         if let Some(watchdog) = self.watchdog.take() {
             watchdog.end();
         }
+        let groups: Vec<u32> = self.left.drain(..).map(|(group, _)| group).collect();
         if !cfg!(target_os = "linux") {
-            self.tidy_up();
-            let left = std::mem::take(&mut self.left);
-            return end_groups(left.into_iter().map(|(group, _)| group).collect());
+            return end_groups(groups);
         }
         let (run, own, adopts) = (self.marker.run(), std::process::id(), self.adopts);
         end_all(POLITE, || {
@@ -210,6 +209,13 @@ impl Loop {
                 .map(|process| process.pid)
                 .collect()
         })
+    }
+
+    /// Says that nothing will be started any more, some time before [`Loop::sweep`].
+    pub fn last_call(&self) {
+        if let Some(watchdog) = self.watchdog.as_ref().filter(|_| self.children.is_empty()) {
+            watchdog.dismiss();
+        }
     }
 
     /// Ends what a stopped child has hidden outside its group. While others are being stopped

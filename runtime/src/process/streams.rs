@@ -3,7 +3,6 @@
 use super::{ChildId, Happened, Loop, Part, Stream, part_of, token};
 use crate::os::Interest;
 use std::io::{self, PipeWriter, Read as _, Write as _};
-use std::os::fd::OwnedFd;
 
 /// Bytes on their way to a standard input.
 pub(super) struct Feed {
@@ -52,8 +51,7 @@ impl Loop {
             }
             if closed {
                 self.poller.forget(token(id, part_of(stream)));
-                self.closing
-                    .extend(child.streams[at].take().map(OwnedFd::from));
+                child.streams[at] = None;
             }
         }
     }
