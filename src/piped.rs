@@ -202,11 +202,7 @@ fn failures(outcome: &Outcome) -> Vec<&Ran> {
 }
 
 /// What branches came to, those inside of others first, of last attempts only.
-fn branches<'a>(
-    records: &Records,
-    which: &mut dyn Iterator<Item = &'a Record>,
-    found: &mut Vec<Json>,
-) {
+fn branches(records: &Records, which: &mut dyn Iterator<Item = &Record>, found: &mut Vec<Json>) {
     for record in which {
         let mut inside = records.inside(record, Attempts::Last);
         branches(records, &mut inside, found);
