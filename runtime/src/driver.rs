@@ -393,7 +393,6 @@ impl<'a> Driver<'a> {
     }
 
     fn end(mut self, finished: Finished) -> Outcome {
-        self.os.last_call();
         let mut error = None;
         let result = match &finished.outcome {
             Ok(Value::Failure(failure)) => failure.data.clone(),

@@ -138,11 +138,6 @@ impl Watchdog {
         }
     }
 
-    /// Lets the watchdog go while there is something else to do; it still has to be ended.
-    pub fn dismiss(&self) {
-        os::signal_process(self.pid, Sent::Kill);
-    }
-
     /// Ends the watchdog without letting it act.
     pub fn end(self) {
         family::end(self.pid);

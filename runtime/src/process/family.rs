@@ -211,13 +211,6 @@ impl Loop {
         })
     }
 
-    /// Says that nothing will be started any more, some time before [`Loop::sweep`].
-    pub fn last_call(&self) {
-        if let Some(watchdog) = self.watchdog.as_ref().filter(|_| self.children.is_empty()) {
-            watchdog.dismiss();
-        }
-    }
-
     /// Ends what a stopped child has hidden outside its group. While others are being stopped
     /// too, the last of them looks for all: a list of processes costs milliseconds.
     pub(super) fn end_strays_of(&mut self, id: u64) {
