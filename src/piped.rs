@@ -6,7 +6,7 @@ use rrc_compiler::diagnostic::nearest;
 use rrc_compiler::source::{SourceId, Span};
 use rrc_runtime::driver::{Outcome, Settings};
 use rrc_runtime::event::RunStatus;
-use rrc_runtime::record::{Ran, Record, Records};
+use rrc_runtime::record::{Attempts, Ran, Record, Records};
 use rrc_vm::convert::to_json;
 use rrc_vm::fault::FailureKind;
 use rrc_vm::isa::Instr;
@@ -202,12 +202,10 @@ fn failures(outcome: &Outcome) -> Vec<&Ran> {
 }
 
 /// What branches came to, those inside of others first, of last attempts only.
-fn branches(records: &Records, which: &[usize], found: &mut Vec<Json>) {
-    for record in which.iter().filter_map(|index| records.all.get(*index)) {
-        let Record {
-            children, earlier, ..
-        } = record;
-        branches(records, children.get(*earlier..).unwrap_or_default(), found);
+fn branches(records: &Records, which: &mut dyn Iterator<Item = &Record>, found: &mut Vec<Json>) {
+    for record in which {
+        let mut inside = records.inside(record, Attempts::Last);
+        branches(records, &mut inside, found);
         if let Value::List(all) = &record.branches {
             found.extend(all.iter().map(to_json));
         }
@@ -247,7 +245,7 @@ pub fn json(outcome: &Outcome, settings: &Settings) -> Json {
         "duration_ms": u64::try_from(outcome.duration.as_millis()).unwrap_or(u64::MAX),
     });
     let mut found = Vec::new();
-    branches(&outcome.records, &outcome.records.top, &mut found);
+    branches(&outcome.records, &mut outcome.records.top(), &mut found);
     if !found.is_empty() {
         let done = found.iter().filter(|one| one["status"] == "done").count();
         let failed = found.len() - done;

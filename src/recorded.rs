@@ -338,6 +338,7 @@ fn resume(
         approve: args.approve.clone(),
         deny: args.deny.clone(),
         agents,
+        keep: run::keep(args),
     };
     // Times go on from where the run was, as if nothing had been between.
     let started = Clock::now().since_1970_ms().saturating_sub(past.ms);
@@ -447,6 +448,7 @@ fn replay(
         approve: Vec::new(),
         deny: Vec::new(),
         agents: rrc_runtime::agent::Commands::default(),
+        keep: run::keep(args),
     };
     let mut variables = run::defaults(verified.plan());
     variables.extend(past.variables.clone());

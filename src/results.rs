@@ -2,7 +2,7 @@
 
 use rrc_runtime::driver::{Outcome, Settings};
 use rrc_runtime::event::{Event, What};
-use rrc_runtime::record::{Record, Records, exit_code};
+use rrc_runtime::record::{Attempts, Record, Records, exit_code};
 use rrc_vm::convert::to_json;
 use rrc_vm::isa::Status;
 use rrc_vm::plan::Plan;
@@ -227,7 +227,7 @@ pub fn text_line(event: &Event, color: bool, out: &mut dyn Write) -> io::Result<
 pub fn summary(plan: &Plan, outcome: &Outcome, out: &mut dyn Write) -> io::Result<()> {
     let name = plan.texts.get(plan.name).unwrap_or_default();
     let mut said = false;
-    for record in innermost_failures(&outcome.records) {
+    for record in outcome.records.failures() {
         said = true;
         writeln!(out)?;
         let error = record.error.as_deref().unwrap_or("failed");
@@ -254,21 +254,9 @@ pub fn summary(plan: &Plan, outcome: &Outcome, out: &mut dyn Write) -> io::Resul
     writeln!(out, "\n{name}: {} in {seconds:.1} s", outcome.status.word())
 }
 
-/// Steps that failed, without those that failed only because a step in them did.
-fn innermost_failures(records: &Records) -> impl Iterator<Item = &Record> {
-    let failed = |record: &Record| record.status == Some(Status::Failed);
-    records.all.iter().filter(move |record| {
-        failed(record)
-            && !record
-                .children
-                .iter()
-                .any(|child| failed(&records.all[*child]))
-    })
-}
-
 /// Whether any step failed, and be it that the run went on.
 pub fn any_failed(outcome: &Outcome) -> bool {
-    innermost_failures(&outcome.records).next().is_some()
+    outcome.records.failures().next().is_some()
 }
 
 /// The run as one object.
@@ -288,17 +276,14 @@ pub fn json(plan: &Plan, outcome: &Outcome, settings: &Settings) -> Json {
         "success": outcome.status.is_success(),
         "run_id": settings.run_id,
         "error": outcome.error,
-        "step_results": steps(records, &records.top),
+        "step_results": steps(records, records.top()),
         "context": context,
         "duration_ms": u64::try_from(outcome.duration.as_millis()).unwrap_or(u64::MAX),
     })
 }
 
-fn steps(records: &Records, which: &[usize]) -> Vec<Json> {
-    which
-        .iter()
-        .map(|index| step(records, &records.all[*index]))
-        .collect()
+fn steps<'a>(records: &Records, which: impl Iterator<Item = &'a Record>) -> Vec<Json> {
+    which.map(|record| step(records, record)).collect()
 }
 
 /// How a step ended. One that was ended from outside has failed, as far as its recipe is concerned.
@@ -320,7 +305,7 @@ fn step(records: &Records, record: &Record) -> Json {
         "duration_ms": record.duration_ms(),
         "stdout_truncated": record.stdout_truncated,
         "stderr_truncated": record.stderr_truncated,
-        "step_results": steps(records, &record.children),
+        "step_results": steps(records, records.inside(record, Attempts::All)),
     })
 }
 

@@ -15,6 +15,7 @@ use rrc_compiler::source::Sources;
 use rrc_runtime::driver::{self, Memory, Outcome, Settings};
 use rrc_runtime::event::{Event, RunStatus, What};
 use rrc_runtime::process::Signal;
+use rrc_runtime::record::Keep;
 use rrc_runtime::secret::Secrets;
 use rrc_vm::plan::{Const, Plan};
 use rrc_vm::value::{Map, Value};
@@ -178,6 +179,7 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
         approve: args.approve.clone(),
         deny: args.deny.clone(),
         agents,
+        keep: keep(args),
     };
     runner_values(&mut variables, verified.plan(), args, &settings, &clock);
     let prepared = Prepared {
@@ -407,6 +409,14 @@ fn report(
         RunFormat::Text if outcome.refused.is_some() => Ok(()),
         RunFormat::Text if quiet && outcome.status == RunStatus::Completed => Ok(()),
         RunFormat::Text => results::summary(plan, outcome, streams.out),
+    }
+}
+
+/// What is kept of steps that have ended: one object tells of all of them, text of what failed.
+pub fn keep(args: &RunArgs) -> Keep {
+    match args.output_format {
+        RunFormat::Json => Keep::All,
+        RunFormat::Text | RunFormat::Events => Keep::Failures,
     }
 }
 

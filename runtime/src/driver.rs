@@ -8,25 +8,26 @@ mod approvals;
 mod history;
 mod late;
 mod machines;
+mod notes;
 mod perform;
 
 use crate::agent::Commands;
 use crate::event::{Event, RecordId, RunStatus, StepRef, What};
 use crate::journal::{Again, Finish, Journal, Past};
 use crate::process::{ChildId, Happened, Loop, Setup, Signal, TimerId};
-use crate::record::{Ran, Records};
+use crate::record::{Commands as Started, Keep, Ran, Records};
 use crate::secret::Secrets;
 use history::Recall;
 use machines::Machines;
-use perform::{Asked, Job, Ready, Running};
-use rrc_vm::fault::{Failure, FailureKind};
-use rrc_vm::isa::Status;
-use rrc_vm::machine::{Finished, Note, Poll};
-use rrc_vm::plan::{Need, NeedKind, Plan, StepKind};
+use notes::Open;
+use perform::{Asked, Job, Place, Ready, Running};
+use rrc_vm::fault::FailureKind;
+use rrc_vm::machine::{Finished, Poll};
+use rrc_vm::plan::{Need, NeedKind, Plan};
 use rrc_vm::value::{Map, Value};
 use rrc_vm::verify::Verified;
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -52,6 +53,8 @@ pub struct Settings {
     pub approve: Vec<String>,
     pub deny: Vec<String>,
     pub agents: Commands,
+    /// What is kept of steps that have ended.
+    pub keep: Keep,
 }
 
 /// What a run remembers, and what it keeps to itself.
@@ -113,14 +116,12 @@ fn text(plan: &Plan, id: u32) -> String {
     plan.texts.get(id).unwrap_or_default().to_string()
 }
 
-/// A plan that is being run, and the number of its first step among those of the run.
-struct Known {
-    plan: Rc<Verified>,
-    base: u32,
-}
-
 struct Driver<'a> {
-    known: Vec<Known>,
+    /// The plans that are being run, by the numbers of their first steps among those of the run.
+    known: BTreeMap<u32, Rc<Verified>>,
+    next_step: u32,
+    /// How many of them were found on the way.
+    found: u32,
     settings: &'a Settings,
     tell: &'a mut dyn FnMut(&Event),
     ask: &'a mut Ask<'a>,
@@ -130,7 +131,8 @@ struct Driver<'a> {
     base_ms: u64,
     seq: u64,
     records: Records,
-    steps: FxHashMap<RecordId, StepRef>,
+    /// Steps that have begun and not ended.
+    open: FxHashMap<RecordId, Open>,
     os: Loop,
     children: FxHashMap<ChildId, Running>,
     timers: FxHashMap<TimerId, Asked>,
@@ -143,8 +145,8 @@ struct Driver<'a> {
     ready: VecDeque<Ready>,
     /// The ends of pieces of long lines.
     pieces: FxHashMap<(ChildId, bool), Vec<u8>>,
-    /// Records that only hold others together, and where those stand instead.
-    hidden: FxHashMap<RecordId, Option<RecordId>>,
+    /// Where calls wait for their replies, by their tickets.
+    places: FxHashMap<u64, Place>,
     deadline: Option<TimerId>,
     stopping: Option<Stop>,
     /// Records of steps that had not begun their work when the run was stopped.
@@ -153,24 +155,15 @@ struct Driver<'a> {
     past: Option<Recall>,
     refused: Option<String>,
     secrets: Secrets,
-    /// The secret variables that steps of the plan set, and the open records of such steps.
+    /// The secret variables that steps of the plan set.
     gives: FxHashMap<u32, Vec<String>>,
-    giving: FxHashMap<RecordId, u32>,
-    /// Steps of which nothing must run twice, and their open records with all in them.
+    /// Steps of which nothing must run twice.
     once: FxHashSet<u32>,
-    kept: FxHashSet<RecordId>,
     next_ticket: u64,
-    /// The last reply to the work of each open step, and what stands around each.
-    answered: FxHashMap<RecordId, Again>,
-    /// What the work of open steps gave: a step may fail over that, and it says why.
-    said: FxHashMap<RecordId, Value>,
-    around: FxHashMap<RecordId, Option<RecordId>>,
     /// The reply that made the last step fail, and where that step stood.
     failed: Option<Again>,
     failed_in: Option<RecordId>,
-    ran: Vec<Ran>,
-    /// What tells turns of a hidden loop apart, by their records.
-    turns: FxHashMap<RecordId, String>,
+    ran: Started,
 }
 
 /// Why a run does not go on.
@@ -210,7 +203,9 @@ impl<'a> Driver<'a> {
         })?;
         let deadline = settings.timeout.map(|timeout| os.sleep(timeout));
         let mut driver = Driver {
-            known: Vec::new(),
+            known: BTreeMap::new(),
+            next_step: 0,
+            found: 0,
             settings,
             tell,
             ask,
@@ -218,8 +213,8 @@ impl<'a> Driver<'a> {
             live: Instant::now(),
             base_ms: 0,
             seq: 0,
-            records: Records::default(),
-            steps: FxHashMap::default(),
+            records: Records::new(settings.keep),
+            open: FxHashMap::default(),
             os,
             children: FxHashMap::default(),
             timers: FxHashMap::default(),
@@ -228,7 +223,7 @@ impl<'a> Driver<'a> {
             questions: VecDeque::new(),
             ready: VecDeque::new(),
             pieces: FxHashMap::default(),
-            hidden: FxHashMap::default(),
+            places: FxHashMap::default(),
             deadline,
             stopping: None,
             unbegun: FxHashSet::default(),
@@ -237,17 +232,11 @@ impl<'a> Driver<'a> {
             refused: None,
             secrets: memory.secrets,
             gives: FxHashMap::default(),
-            giving: FxHashMap::default(),
             once: FxHashSet::default(),
-            kept: FxHashSet::default(),
             next_ticket: 0,
-            answered: FxHashMap::default(),
-            said: FxHashMap::default(),
-            around: FxHashMap::default(),
             failed: None,
             failed_in: None,
-            ran: Vec::new(),
-            turns: FxHashMap::default(),
+            ran: Started::new(settings.keep),
         };
         driver.add_plan(plan);
         Ok(driver)
@@ -268,14 +257,14 @@ impl<'a> Driver<'a> {
         }
     }
 
-    fn say(&mut self, step: Option<StepRef>, parent: Option<RecordId>, what: What) {
+    fn say(&mut self, step: Option<Rc<StepRef>>, parent: Option<RecordId>, what: What) {
         let event = self.event(step, what);
         self.seq += 1;
         self.records.see(&event, parent);
         (self.tell)(&event);
     }
 
-    fn event(&self, step: Option<StepRef>, what: What) -> Event {
+    fn event(&self, step: Option<Rc<StepRef>>, what: What) -> Event {
         Event {
             seq: self.seq,
             at_ms: self.now_ms(),
@@ -403,209 +392,6 @@ impl<'a> Driver<'a> {
         }
     }
 
-    fn note(&mut self, note: Note) {
-        match note {
-            Note::Begin {
-                record,
-                parent,
-                step,
-                iteration,
-            } => {
-                self.around.insert(record.0, parent.map(|parent| parent.0));
-                self.note_turn(record.0, parent.map(|parent| parent.0), iteration);
-                let kept = parent.is_some_and(|parent| self.kept.contains(&parent.0));
-                if kept || self.once.contains(&step) {
-                    self.kept.insert(record.0);
-                }
-                if self.gives.contains_key(&step) {
-                    self.giving.insert(record.0, step);
-                }
-                let parent = self.visible(parent.map(|parent| parent.0));
-                let reference = self.reference(step, Some(record.0), parent, iteration);
-                if reference.kind.is_hidden() {
-                    self.hidden.insert(record.0, parent);
-                    return;
-                }
-                self.steps.insert(record.0, reference.clone());
-                let what = match iteration {
-                    Some(number) => What::Iteration { number },
-                    None => What::StepStart,
-                };
-                self.say(Some(reference), parent, what);
-            }
-            Note::Skip { step, parent } => {
-                let parent = self.visible(parent.map(|parent| parent.0));
-                let reference = self.reference(step, None, parent, None);
-                if !reference.kind.is_hidden() {
-                    self.say(Some(reference), parent, What::StepSkip);
-                }
-            }
-            Note::Attempt { record, number } => {
-                self.about(record.0, What::StepRetry { attempt: number });
-            }
-            Note::Output { record, value } => {
-                let names = self
-                    .giving
-                    .get(&record.0)
-                    .and_then(|step| self.gives.get(step));
-                for name in names.into_iter().flatten() {
-                    self.secrets.learn(name, &value);
-                }
-                let step = self.steps.get(&record.0).cloned();
-                let event = self.event(step, What::StepStored { value });
-                self.records.see(&event, None);
-            }
-            Note::Warn {
-                record: Some(record),
-                text,
-            } => {
-                self.about(
-                    record.0,
-                    What::StepWarning {
-                        text: text.to_string(),
-                    },
-                );
-            }
-            Note::Warn { record: None, text } => {
-                self.say(
-                    None,
-                    None,
-                    What::RunWarning {
-                        text: text.to_string(),
-                    },
-                );
-            }
-            Note::End {
-                record,
-                status,
-                value,
-            } => {
-                let result = self.with_reply(record.0, value);
-                self.about(
-                    record.0,
-                    What::StepEnd {
-                        status,
-                        result,
-                        output: self.records.output(record.0),
-                    },
-                );
-                self.steps.remove(&record.0);
-                self.close(record.0, status);
-            }
-        }
-    }
-
-    /// A failure over what a reply holds, with the reply: it is no JSON, or cannot be stored.
-    fn with_reply(&mut self, record: RecordId, value: Value) -> Value {
-        let said = self.said.remove(&record);
-        match (value, said) {
-            (Value::Failure(failure), Some(said)) if matches!(failure.data, Value::Null) => {
-                let mut failure = Failure::clone(&failure);
-                failure.data = said;
-                Value::Failure(Rc::new(failure))
-            }
-            (value, _) => value,
-        }
-    }
-
-    /// Remembers which reply a failed run would have to get again to go on.
-    fn close(&mut self, record: RecordId, status: Status) {
-        let answered = self.answered.remove(&record);
-        let around = self.around.remove(&record).flatten();
-        self.giving.remove(&record);
-        self.kept.remove(&record);
-        if status != Status::Failed {
-            return;
-        }
-        // A step without a reply of its own failed because of one inside of it, or by itself.
-        if answered.is_some() || self.failed_in != Some(record) {
-            self.failed = answered;
-        }
-        self.failed_in = around;
-    }
-
-    /// Remembers which turn of a loop a record stands in, where the loop itself is not shown.
-    fn note_turn(&mut self, record: RecordId, parent: Option<RecordId>, turn: Option<i64>) {
-        let above = parent.and_then(|parent| self.turns.get(&parent));
-        let turn = match (above, turn) {
-            (None, None) => return,
-            (Some(above), None) => above.clone(),
-            (above, Some(turn)) => {
-                format!("{}#{}", above.map_or("", String::as_str), turn - 1)
-            }
-        };
-        self.turns.insert(record, turn);
-    }
-
-    /// The nearest record that the user knows.
-    fn visible(&self, record: Option<RecordId>) -> Option<RecordId> {
-        let mut record = record;
-        while let Some(outer) = record.and_then(|record| self.hidden.get(&record)) {
-            record = *outer;
-        }
-        record
-    }
-
-    fn about(&mut self, record: RecordId, what: What) {
-        if self.hidden.contains_key(&record) {
-            return;
-        }
-        let step = self.steps.get(&record).cloned();
-        self.say(step, None, what);
-    }
-
-    fn reference(
-        &self,
-        step: u32,
-        record: Option<RecordId>,
-        parent: Option<RecordId>,
-        iteration: Option<i64>,
-    ) -> StepRef {
-        let plan = self.known.partition_point(|known| known.base <= step) - 1;
-        let Known { plan, base } = &self.known[plan];
-        let plan = plan.plan();
-        let info = plan.steps.get((step - base) as usize);
-        let mut id = info.map_or_else(String::new, |info| text(plan, info.id));
-        if let Some(number) = iteration {
-            id = format!("{id}[{}]", number.saturating_sub(1));
-        }
-        let kind = info.map_or(StepKind::Bash, |info| info.kind);
-        let above = parent.and_then(|parent| self.steps.get(&parent));
-        let path = match (above, iteration) {
-            (Some(above), Some(number)) => format!("{}[{}]", above.path, number.saturating_sub(1)),
-            (Some(above), None) => format!("{}/{id}", above.path),
-            (None, _) => id.clone(),
-        };
-        let path = match kind {
-            StepKind::Command => self.command_path(&id, above, record),
-            _ => path,
-        };
-        StepRef {
-            record,
-            id,
-            path,
-            kind,
-        }
-    }
-
-    /// The path of a command: its own name says where it stands in its file, so only what stands
-    /// around the file comes before it, and which turn of a loop it is behind it.
-    fn command_path(&self, id: &str, above: Option<&StepRef>, record: Option<RecordId>) -> String {
-        let around = match above {
-            Some(above) if above.kind == StepKind::Command && id.starts_with(&above.id) => {
-                above.path.rsplit_once('/').map(|(around, _)| around)
-            }
-            Some(above) => Some(above.path.as_str()),
-            None => None,
-        };
-        let turn = record.and_then(|record| self.turns.get(&record));
-        let turn = turn.map_or("", String::as_str);
-        match around {
-            Some(around) => format!("{around}/{id}{turn}"),
-            None => format!("{id}{turn}"),
-        }
-    }
-
     fn end(mut self, finished: Finished) -> Outcome {
         let mut error = None;
         let result = match &finished.outcome {
@@ -667,7 +453,7 @@ impl<'a> Driver<'a> {
             signal,
             refused: self.refused,
             result: self.secrets.value(&result).unwrap_or(result),
-            ran: self.ran,
+            ran: self.ran.into_all(),
         }
     }
 }

@@ -7,6 +7,7 @@
 use rrc_vm::isa::Status;
 use rrc_vm::plan::StepKind;
 use rrc_vm::value::Value;
+use std::rc::Rc;
 
 /// The number of a step in the record of a run.
 pub type RecordId = u32;
@@ -19,7 +20,7 @@ pub struct Event {
     /// It happened in an earlier life of the run.
     pub replayed: bool,
     /// The step it is about, as the user knows it; none for events of the run itself.
-    pub step: Option<StepRef>,
+    pub step: Option<Rc<StepRef>>,
     pub what: What,
 }
 

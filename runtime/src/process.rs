@@ -17,7 +17,7 @@ mod terminal;
 mod urgent;
 
 use std::collections::VecDeque;
-use std::io::{self, PipeReader};
+use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
@@ -44,6 +44,8 @@ const COLLECT: Duration = Duration::from_secs(2);
 /// The same where the loop also depends on a CHLD that another loop may have read.
 const COLLECT_PORTABLE: Duration = Duration::from_millis(100);
 const BUFFER: usize = 64 * 1024;
+/// With more children than this, descriptors are scarcer than wake-ups.
+const FEW: usize = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ChildId(u64);
@@ -141,6 +143,8 @@ struct Child {
     timer: Option<Key>,
     end_watch: Option<OwnedFd>,
     streams: [Option<PipeReader>; 2],
+    /// While these are open no stream ends, so that a child that ends wakes us once and not thrice.
+    ends: Option<[PipeWriter; 2]>,
     captures: [Capture; 2],
     lines: Option<[Lines; 2]>,
     whole: bool,
@@ -232,6 +236,7 @@ impl Loop {
             timer: timer.map(|at| self.clock.set(at, Due::Child(id))),
             end_watch: None,
             streams: [Some(launched.stdout), Some(launched.stderr)],
+            ends: Some(launched.ends).filter(|_| self.children.len() < FEW),
             captures: [request.stdout_limit, request.stderr_limit].map(Capture::new),
             lines: request.stream.then(Default::default),
             whole: request.whole,
@@ -424,6 +429,7 @@ impl Loop {
             return;
         };
         child.ended = Some(ended);
+        child.ends = None;
         self.poller.forget(token(id, Part::End));
         child.end_watch = None;
         family::collect();

@@ -5,9 +5,9 @@
 use crate::event::{Event, RecordId, What};
 use rrc_vm::fault::FailureKind;
 use rrc_vm::isa::Status;
-use rrc_vm::plan::StepKind;
 use rrc_vm::value::{Map, Value};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
 
 /// One step that was reached.
 #[derive(Clone, Debug)]
@@ -15,7 +15,6 @@ pub struct Record {
     pub id: String,
     /// The steps that lead to it, and itself.
     pub path: String,
-    pub kind: StepKind,
     pub status: Option<Status>,
     /// What it stored.
     pub output: Value,
@@ -29,12 +28,21 @@ pub struct Record {
     /// The last of what it wrote, for saying why it failed.
     pub stdout_tail: String,
     pub stderr_tail: String,
-    pub warnings: Vec<String>,
-    pub children: Vec<usize>,
+    parent: Option<usize>,
+    /// A step in it failed.
+    holds_failure: bool,
+    children: Vec<usize>,
     /// How many of the children belong to attempts before the last.
-    pub earlier: usize,
+    earlier: usize,
     /// What branches that ran side by side came to; null if there were none.
     pub branches: Value,
+}
+
+/// Which attempts of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attempts {
+    All,
+    Last,
 }
 
 /// A command that was started by its words.
@@ -51,37 +59,134 @@ pub struct Ran {
     pub started: bool,
 }
 
-/// All steps that were reached, in the order they were.
+/// Commands that were started by their words: those that run, and those that are kept.
+#[derive(Debug, Default)]
+pub struct Commands {
+    keep: Keep,
+    all: BTreeMap<usize, Ran>,
+    /// The last of each step, which alone says how the step ended.
+    last: FxHashMap<RecordId, usize>,
+    next: usize,
+}
+
+impl Commands {
+    pub fn new(keep: Keep) -> Commands {
+        Commands {
+            keep,
+            ..Commands::default()
+        }
+    }
+
+    /// The place of a command that is about to start.
+    pub fn start(&mut self, ran: Ran) -> usize {
+        let place = self.next;
+        self.next += 1;
+        if self.keep == Keep::Failures
+            && let Some(record) = ran.record
+            && let Some(earlier) = self.last.insert(record, place)
+        {
+            self.all.remove(&earlier);
+        }
+        self.all.insert(place, ran);
+        place
+    }
+
+    /// Notes how a command has ended.
+    pub fn end(&mut self, place: usize, note: impl FnOnce(&mut Ran)) {
+        let Some(ran) = self.all.get_mut(&place) else {
+            return;
+        };
+        note(ran);
+        if self.keep == Keep::Failures && ran.code == Some(0) {
+            if let Some(record) = ran.record {
+                self.last.remove(&record);
+            }
+            self.all.remove(&place);
+        }
+    }
+
+    /// All that are kept, in the order of their start.
+    pub fn into_all(self) -> Vec<Ran> {
+        self.all.into_values().collect()
+    }
+}
+
+/// What is kept of steps that have ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Keep {
+    /// All of them, as a tree.
+    #[default]
+    All,
+    /// Those that failed: a run of any length takes no more memory than what runs at once.
+    Failures,
+}
+
+/// Steps that were reached, in the order they were: those that are open, and those that are kept.
 #[derive(Clone, Debug, Default)]
 pub struct Records {
-    pub all: Vec<Record>,
+    keep: Keep,
+    all: BTreeMap<usize, Record>,
     /// Those that are not inside another.
-    pub top: Vec<usize>,
-    /// The place of each numbered step in `all`.
-    by_number: Vec<Option<usize>>,
+    top: Vec<usize>,
+    /// The place of numbered steps in `all`.
+    by_number: FxHashMap<RecordId, usize>,
+    next: usize,
 }
 
 /// Bytes of output that are kept for saying why a step failed.
 const TAIL: usize = 2000;
 
 impl Records {
-    fn place(&self, record: RecordId) -> Option<usize> {
-        self.by_number.get(record as usize).copied().flatten()
+    pub fn new(keep: Keep) -> Records {
+        Records {
+            keep,
+            ..Records::default()
+        }
     }
 
-    /// What a numbered step has stored so far.
-    pub fn output(&self, record: RecordId) -> Value {
-        let index = self.place(record);
-        index.map_or(Value::Null, |index| self.all[index].output.clone())
+    /// Those that are not inside another, if all are kept.
+    pub fn top(&self) -> impl Iterator<Item = &Record> {
+        self.top.iter().filter_map(|place| self.all.get(place))
     }
 
-    fn open(&mut self, event: &Event, parent: Option<RecordId>) -> usize {
+    /// Those inside of one, if all are kept; of its last attempt or of all its attempts.
+    pub fn inside<'a>(
+        &'a self,
+        record: &'a Record,
+        attempts: Attempts,
+    ) -> impl Iterator<Item = &'a Record> {
+        let first = match attempts {
+            Attempts::All => 0,
+            Attempts::Last => record.earlier,
+        };
+        let children = record.children.get(first..).unwrap_or_default();
+        children.iter().filter_map(|place| self.all.get(place))
+    }
+
+    /// Steps that failed, without those that failed only because a step in them did.
+    pub fn failures(&self) -> impl Iterator<Item = &Record> {
+        self.all.values().filter(|record| record.failed_itself())
+    }
+
+    fn open(&mut self, event: &Event, parent: Option<RecordId>) -> &mut Record {
         let step = event.step.as_ref();
-        let index = self.all.len();
-        self.all.push(Record {
+        let place = self.next;
+        self.next += 1;
+        let parent = parent
+            .and_then(|parent| self.by_number.get(&parent))
+            .copied();
+        if self.keep == Keep::All {
+            match parent.and_then(|parent| self.all.get_mut(&parent)) {
+                Some(parent) => parent.children.push(place),
+                None => self.top.push(place),
+            }
+        }
+        if let Some(number) = step.and_then(|step| step.record) {
+            self.by_number.insert(number, place);
+        }
+        self.all.entry(place).or_insert_with(|| Record {
             id: step.map_or_else(String::new, |step| step.id.clone()),
             path: step.map_or_else(String::new, |step| step.path.clone()),
-            kind: step.map_or(StepKind::Bash, |step| step.kind),
             status: None,
             output: Value::Null,
             error: None,
@@ -93,68 +198,77 @@ impl Records {
             stderr_truncated: false,
             stdout_tail: String::new(),
             stderr_tail: String::new(),
-            warnings: Vec::new(),
+            parent,
+            holds_failure: false,
             children: Vec::new(),
             earlier: 0,
             branches: Value::Null,
-        });
-        match parent.and_then(|parent| self.place(parent)) {
-            Some(parent) => self.all[parent].children.push(index),
-            None => self.top.push(index),
-        }
-        index
+        })
     }
 
     pub fn see(&mut self, event: &Event, parent: Option<RecordId>) {
         let number = event.step.as_ref().and_then(|step| step.record);
         match &event.what {
-            What::StepStart | What::Iteration { .. } => {
-                let index = self.open(event, parent);
-                self.all[index].attempts = 1;
-                if let Some(number) = number {
-                    let number = number as usize;
-                    if self.by_number.len() <= number {
-                        self.by_number.resize(number + 1, None);
-                    }
-                    self.by_number[number] = Some(index);
-                }
+            What::StepStart | What::Iteration { .. } => self.open(event, parent).attempts = 1,
+            What::StepSkip if self.keep == Keep::All => {
+                self.open(event, parent).status = Some(Status::Skipped);
             }
-            What::StepSkip => {
-                let index = self.open(event, parent);
-                self.all[index].status = Some(Status::Skipped);
-            }
+            What::StepSkip => {}
             _ => {
-                let Some(index) = number.and_then(|number| self.place(number)) else {
+                let Some(number) = number else { return };
+                let Some(place) = self.by_number.get(&number).copied() else {
                     return;
                 };
-                self.update(index, event);
+                self.update(place, event);
+                if let What::StepEnd { status, .. } = event.what {
+                    self.ended(number, place, status);
+                }
+            }
+        }
+    }
+
+    fn ended(&mut self, number: RecordId, place: usize, status: Status) {
+        let Some(record) = self.all.get(&place) else {
+            return;
+        };
+        let (parent, kept) = (record.parent, record.failed_itself());
+        if let Some(parent) = parent.and_then(|parent| self.all.get_mut(&parent)) {
+            parent.holds_failure |= status == Status::Failed;
+        }
+        if self.keep == Keep::Failures {
+            self.by_number.remove(&number);
+            if !kept {
+                self.all.remove(&place);
             }
         }
     }
 
     /// Takes steps out that were reached and did nothing.
     pub fn forget(&mut self, unbegun: &FxHashSet<RecordId>) {
-        let places = unbegun.iter().filter_map(|record| self.place(*record));
-        let idle = |index: &usize| self.all[*index].attempts == 1;
-        let idle: FxHashSet<usize> = places.filter(idle).collect();
-        if idle.is_empty() {
-            return;
-        }
-        self.top.retain(|index| !idle.contains(index));
-        for record in &mut self.all {
-            record.children.retain(|index| !idle.contains(index));
+        let places = unbegun
+            .iter()
+            .filter_map(|record| self.by_number.get(record));
+        let idle = |place: &usize| {
+            self.all
+                .get(place)
+                .is_some_and(|record| record.attempts == 1)
+        };
+        let idle: Vec<usize> = places.copied().filter(idle).collect();
+        for place in idle {
+            self.all.remove(&place);
         }
     }
 
-    fn update(&mut self, index: usize, event: &Event) {
-        let record = &mut self.all[index];
+    fn update(&mut self, place: usize, event: &Event) {
+        let Some(record) = self.all.get_mut(&place) else {
+            return;
+        };
         match &event.what {
             What::StepRetry { attempt } => {
                 record.attempts = *attempt;
                 record.earlier = record.children.len();
             }
-            What::StepStored { value } => record.output = value.clone(),
-            What::StepWarning { text } => record.warnings.push(text.clone()),
+            What::StepStored { value } if self.keep == Keep::All => record.output = value.clone(),
             What::StepEnd { status, result, .. } => {
                 record.status = Some(*status);
                 record.ended_ms = event.at_ms;
@@ -175,6 +289,10 @@ impl Records {
 }
 
 impl Record {
+    fn failed_itself(&self) -> bool {
+        self.status == Some(Status::Failed) && !self.holds_failure
+    }
+
     fn read(&mut self, data: &Map) {
         let flag = |name: &str| matches!(data.get(name), Some(Value::Bool(true)));
         self.exit_code = exit_code(data).or(self.exit_code);
@@ -230,4 +348,101 @@ fn tail(value: Option<&Value>) -> String {
         start += 1;
     }
     text[start..].to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::StepRef;
+    use rrc_vm::plan::StepKind;
+    use std::rc::Rc;
+
+    fn event(record: RecordId, what: What) -> Event {
+        let id = format!("s{record}");
+        Event {
+            seq: 0,
+            at_ms: 0,
+            replayed: false,
+            step: Some(Rc::new(StepRef {
+                record: Some(record),
+                path: id.clone(),
+                id,
+                kind: StepKind::Bash,
+            })),
+            what,
+        }
+    }
+
+    fn end(status: Status) -> What {
+        What::StepEnd {
+            status,
+            result: Value::Null,
+            output: Value::Null,
+        }
+    }
+
+    /// A step around two that complete, one that fails, and one that holds that fails.
+    fn seen(keep: Keep) -> Records {
+        let mut records = Records::new(keep);
+        let mut see = |record, parent, what| records.see(&event(record, what), parent);
+        see(0, None, What::StepStart);
+        for (record, status) in [(1, Status::Completed), (2, Status::Failed)] {
+            see(record, Some(0), What::StepStart);
+            see(record, Some(0), end(status));
+        }
+        see(3, Some(0), What::StepStart);
+        see(3, None, end(Status::Completed));
+        see(0, None, end(Status::Failed));
+        records
+    }
+
+    #[test]
+    fn what_failed_by_itself_is_found_whatever_is_kept() {
+        for keep in [Keep::All, Keep::Failures] {
+            let records = seen(keep);
+            let failures: Vec<&str> = records.failures().map(|one| one.id.as_str()).collect();
+            assert_eq!(failures, ["s2"], "{keep:?}");
+        }
+    }
+
+    #[test]
+    fn only_failures_stay_where_nobody_reads_the_rest() {
+        let all = seen(Keep::All);
+        let top: Vec<&Record> = all.top().collect();
+        assert_eq!((all.all.len(), top.len()), (4, 1));
+        assert_eq!(all.inside(top[0], Attempts::All).count(), 3);
+        let failures = seen(Keep::Failures);
+        assert_eq!((failures.all.len(), failures.by_number.len()), (1, 0));
+    }
+
+    fn started(commands: &mut Commands, record: RecordId, code: i64) {
+        let place = commands.start(Ran {
+            record: Some(record),
+            path: String::new(),
+            argv: Vec::new(),
+            code: None,
+            timed_out: false,
+            started: true,
+        });
+        commands.end(place, |ran| ran.code = Some(code));
+    }
+
+    #[test]
+    fn the_last_command_of_a_step_says_how_it_ended() {
+        for (keep, expected) in [
+            (Keep::All, &[(0, 1), (0, 0), (1, 0), (2, 3)][..]),
+            (Keep::Failures, &[(2, 3)]),
+        ] {
+            let mut commands = Commands::new(keep);
+            for (record, code) in [(0, 1), (0, 0), (1, 0), (2, 3)] {
+                started(&mut commands, record, code);
+            }
+            let all = commands.into_all();
+            let codes: Vec<(u32, i64)> = all
+                .iter()
+                .map(|ran| (ran.record.unwrap_or_default(), ran.code.unwrap_or_default()))
+                .collect();
+            assert_eq!(codes, expected);
+        }
+    }
 }

@@ -163,9 +163,12 @@ fn mentions(text: &str, name: &str) -> bool {
         })
 }
 
+/// How many fields most replies have.
+const FIELDS: usize = 8;
+
 /// How a process ended, as the machine wants to know it.
 pub fn reply(mut outcome: Outcome, form: Form, secrets: &Secrets) -> Value {
-    let mut map = Map::default();
+    let mut map = Map::with_capacity_and_hasher(FIELDS, Default::default());
     let mut put = |name: &str, value: Value| {
         map.insert(Rc::from(name), value);
     };

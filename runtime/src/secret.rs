@@ -276,16 +276,19 @@ impl Secrets {
 
     /// What is known of a call that was made. Its fields have names of ours, whatever secrets are
     /// called.
-    pub fn record(&self, record: Value) -> Value {
-        let fields = |fields: &Map| {
-            let shown = fields.iter().map(|(name, value)| {
-                let value = self.value(value).unwrap_or_else(|| value.clone());
-                (Rc::clone(name), value)
-            });
-            Value::map(shown.collect())
-        };
-        match &record {
-            Value::Map(known) => fields(known),
+    pub fn record(&self, mut record: Value) -> Value {
+        match &mut record {
+            Value::Map(known) => {
+                for at in 0..known.len() {
+                    let value = known.get_index(at).and_then(|(_, value)| self.value(value));
+                    if let Some(value) = value
+                        && let Some((_, place)) = Rc::make_mut(known).get_index_mut(at)
+                    {
+                        *place = value;
+                    }
+                }
+                record
+            }
             Value::Failure(failure) => Value::Failure(Rc::new(Failure {
                 message: Rc::from(&*self.text(&failure.message)),
                 data: self.record(failure.data.clone()),

@@ -507,6 +507,7 @@ instructions! {
     0x84 "join_next" JoinNext(to: Label) [Tasks] => [Tasks Any] (branch) 2 "wait for the first task that was not joined yet and push its result; go to the label, without the set, when all were";
     0x85 "join_any" JoinAny(to: Label) [Tasks] => [Tasks Int Any] (branch) 2 "wait for any task that was not joined yet and push its number and result; go to the label, without the set, when all were";
     0x86 "cancel" Cancel() [Tasks] => [Tasks] (next) 4 "end what still runs in the set; its results are failures";
+    0x87 "join_ready" JoinReady(to: Label) [Tasks] => [Tasks Any] (branch Tasks) 2 "push the result of the first task that was not joined yet; go to the label if it has not ended, or there is none";
 
     // The outside.
     0x90 "host" Host(call: Host) [Args] => [Any] (next) 16 "ask for a call of the plan's table and push the reply";

@@ -355,6 +355,11 @@ impl Machine {
         Ok(())
     }
 
+    /// No reply will come to what was cancelled: a run that cancels much would remember all of it.
+    pub fn forget(&mut self, ticket: Ticket) {
+        self.cancelled.remove(&ticket.0);
+    }
+
     fn answer(&mut self, id: u32, reply: Value) {
         let Some(task) = self.tasks.get_mut(id as usize).and_then(Option::as_mut) else {
             return;

@@ -106,37 +106,56 @@ pub(crate) enum Member {
     Joined,
 }
 
-/// Tasks that one task waits for together.
+/// Tasks that one task waits for together. Members that are joined are forgotten as soon as no
+/// earlier one is left: a loop of any length holds no more than what it runs at once.
 #[derive(Debug)]
 pub(crate) struct TaskSet {
     pub owner: u32,
-    pub members: Vec<Member>,
-    /// The first member that may not be joined yet.
-    pub first: usize,
+    /// Those from the first that is not joined.
+    pub members: VecDeque<Member>,
+    /// How many were before them.
+    gone: usize,
     /// Members in the order of their end; some may be joined already.
-    pub ended: VecDeque<u32>,
+    ended: VecDeque<u32>,
     pub running: u32,
-    pub joined: usize,
 }
 
 impl TaskSet {
     pub fn new(owner: u32) -> TaskSet {
         TaskSet {
             owner,
-            members: Vec::new(),
-            first: 0,
+            members: VecDeque::new(),
+            gone: 0,
             ended: VecDeque::new(),
             running: 0,
-            joined: 0,
         }
     }
 
     pub fn all_joined(&self) -> bool {
-        self.joined == self.members.len()
+        self.members.is_empty()
+    }
+
+    /// The number of the member that is added next.
+    pub fn next(&self) -> u32 {
+        (self.gone + self.members.len()) as u32
+    }
+
+    /// Members that run: their numbers, and their tasks.
+    pub fn alive(&self) -> impl Iterator<Item = (u32, u32)> {
+        let numbered = (self.gone as u32..).zip(&self.members);
+        numbered.filter_map(|(number, member)| match member {
+            Member::Runs(task) => Some((number, *task)),
+            Member::Ended(_) | Member::Joined => None,
+        })
+    }
+
+    fn member(&mut self, number: u32) -> Option<&mut Member> {
+        let place = (number as usize).checked_sub(self.gone)?;
+        self.members.get_mut(place)
     }
 
     pub fn end(&mut self, number: u32, result: Value) {
-        if let Some(member) = self.members.get_mut(number as usize)
+        if let Some(member) = self.member(number)
             && matches!(member, Member::Runs(_))
         {
             *member = Member::Ended(result);
@@ -147,33 +166,35 @@ impl TaskSet {
 
     /// The result of the first member that was not joined yet, if it has ended.
     pub fn join_first(&mut self) -> Option<Value> {
-        while let Some(Member::Joined) = self.members.get(self.first) {
-            self.first += 1;
-        }
-        self.join(self.first)
+        self.join(self.gone as u32)
     }
 
     /// Number and result of the member that ended first of those not joined yet.
     pub fn join_any(&mut self) -> Option<(u32, Value)> {
         while let Some(number) = self.ended.pop_front() {
-            if let Some(result) = self.join(number as usize) {
+            if let Some(result) = self.join(number) {
                 return Some((number, result));
             }
         }
         None
     }
 
-    fn join(&mut self, number: usize) -> Option<Value> {
-        let member = self.members.get_mut(number)?;
-        match std::mem::replace(member, Member::Joined) {
-            Member::Ended(result) => {
-                self.joined += 1;
-                Some(result)
-            }
+    fn join(&mut self, number: u32) -> Option<Value> {
+        let member = self.member(number)?;
+        let result = match std::mem::replace(member, Member::Joined) {
+            Member::Ended(result) => result,
             other => {
                 *member = other;
-                None
+                return None;
             }
+        };
+        while let Some(Member::Joined) = self.members.front() {
+            self.members.pop_front();
+            self.gone += 1;
         }
+        while (self.ended.front()).is_some_and(|number| (*number as usize) < self.gone) {
+            self.ended.pop_front();
+        }
+        Some(result)
     }
 }

@@ -315,6 +315,45 @@ fn join_next_keeps_the_order_of_forks_and_join_any_that_of_ends() {
     }
 }
 
+#[test]
+fn join_ready_takes_the_first_and_waits_for_none() {
+    let main = [
+        &[
+            Instr::Tasks {},
+            Instr::Fork { function: 1 },
+            Instr::Fork { function: 1 },
+            Instr::JoinReady { to: 5 },
+            Instr::Stop {},
+            Instr::Int { value: 2 },
+            Instr::WaitBelow {},
+            Instr::JoinReady { to: 9 },
+            Instr::Stop {},
+            Instr::JoinNext { to: 13 },
+            Instr::Pop {},
+            Instr::Int { value: 7 },
+            Instr::Stop {},
+            Instr::Null {},
+        ],
+        &RETURN[..],
+    ]
+    .concat();
+    for (replies, expected) in [(&[0][..], "0"), (&[1, 0], "7")] {
+        let mut machine = machine(&main, &[&ASK]);
+        let tickets = [(); 2].map(|()| ask(&mut machine));
+        for number in replies {
+            assert!(matches!(machine.poll(), Poll::Idle));
+            machine
+                .resume(tickets[*number], Value::Int(*number as i64))
+                .expect("it waits");
+        }
+        if replies.len() == 1 {
+            assert!(matches!(machine.poll(), Poll::Cancel { ticket } if ticket == tickets[1]));
+        }
+        let value = finish(&mut machine).outcome.expect("no fault");
+        assert_eq!(json_text(&value), expected);
+    }
+}
+
 /// A task that begins a step and asks in it, with a deadline; its result is the outcome.
 fn with_deadline() -> Machine {
     let main = [
@@ -389,6 +428,23 @@ fn a_task_that_ends_in_time_cancels_its_timer() {
     ));
     assert!(matches!(machine.poll(), Poll::Cancel { ticket } if ticket == timer));
     assert_eq!(machine.resume(timer, Value::Null), Ok(()));
+    assert!(matches!(finish(&mut machine).outcome, Ok(Value::Int(7))));
+}
+
+#[test]
+fn what_was_cancelled_can_be_forgotten() {
+    let mut machine = with_deadline();
+    let Poll::Timer { ticket: timer, .. } = machine.poll() else {
+        panic!("no timer");
+    };
+    machine.poll();
+    let call = ask(&mut machine);
+    machine.forget(call);
+    machine.resume(call, Value::Null).expect("it still waits");
+    machine.poll();
+    assert!(matches!(machine.poll(), Poll::Cancel { ticket } if ticket == timer));
+    machine.forget(timer);
+    assert_eq!(machine.resume(timer, Value::Null), Err(Stray::Unknown));
     assert!(matches!(finish(&mut machine).outcome, Ok(Value::Int(7))));
 }
 

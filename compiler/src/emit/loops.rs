@@ -179,11 +179,12 @@ impl Emitter<'_> {
             },
         );
         let item = self.tables.text(&each.item.name);
-        let (again, start, all_started) = (w.label(), w.label(), w.label());
+        let (again, start) = (w.label(), w.label());
         let (held, broken) = (w.local(), w.local());
         w.push(Instr::Null {});
         w.push(Instr::Store { local: broken });
         w.push(Instr::Tasks {});
+        let joining = Joining::begin(w);
         w.push(Instr::Jump { to: w.to(start) });
         w.bind(again);
         if each.pause_ms > 0 {
@@ -193,7 +194,7 @@ impl Emitter<'_> {
             w.push(Instr::Length {});
             w.push(Instr::Less {});
             w.push(Instr::JumpUnless {
-                to: w.to(all_started),
+                to: w.to(joining.wait),
             });
             self.int(w, each.pause_ms);
             self.sleep(w, run.number);
@@ -205,8 +206,11 @@ impl Emitter<'_> {
             // What runs is let to its end, and nothing more is started.
             w.bind(paused);
             w.push(Instr::Pop {});
+            w.push(Instr::Load { local: run.items });
+            w.push(Instr::Length {});
+            w.push(Instr::Store { local: run.at });
             w.push(Instr::Jump {
-                to: w.to(all_started),
+                to: w.to(joining.wait),
             });
         }
         w.bind(start);
@@ -215,7 +219,7 @@ impl Emitter<'_> {
         w.push(Instr::Next {
             list: run.items,
             at: run.at,
-            to: w.to(all_started),
+            to: w.to(joining.wait),
         });
         w.push(Instr::Store { local: held });
         w.push(Instr::Load { local: SCOPE });
@@ -224,9 +228,13 @@ impl Emitter<'_> {
         w.push(Instr::Load { local: DEPTH });
         w.push(Instr::Load { local: run.at });
         w.push(Instr::Fork { function: body });
-        w.push(Instr::Jump { to: w.to(again) });
-        w.bind(all_started);
-        self.join(w, failed, exits, |_, w, result| {
+        // Results are taken as they come, so that a long loop does not hold all of them.
+        w.bind(joining.next);
+        w.push(Instr::JoinReady { to: w.to(again) });
+        w.push(Instr::Jump {
+            to: w.to(joining.take),
+        });
+        self.join_rest(w, joining, failed, exits, |_, w, result| {
             w.push(Instr::VarOrNull {
                 scope: result,
                 name: value,
@@ -257,16 +265,31 @@ impl Emitter<'_> {
         exits: Exits,
         take: impl FnOnce(&mut Self, &mut Writer, u8),
     ) {
+        let joining = Joining::begin(w);
+        w.bind(joining.next);
+        self.join_rest(w, joining, failed, exits, take);
+    }
+
+    /// The same where some results may have been taken already.
+    fn join_rest(
+        &mut self,
+        w: &mut Writer,
+        joining: Joining,
+        failed: Label,
+        exits: Exits,
+        take: impl FnOnce(&mut Self, &mut Writer, u8),
+    ) {
         let ended = self.tables.text(ENDED);
-        let (first, seen, result) = (w.local(), w.local(), w.local());
-        w.push(Instr::Null {});
-        w.push(Instr::Store { local: first });
-        w.push(Instr::False {});
-        w.push(Instr::Store { local: seen });
-        let (join, bad, early, joined, none) =
-            (w.label(), w.label(), w.label(), w.label(), w.label());
-        w.bind(join);
+        let Joining {
+            first,
+            seen,
+            result,
+            ..
+        } = joining;
+        let (bad, early, joined, none) = (w.label(), w.label(), w.label(), w.label());
+        w.bind(joining.wait);
         w.push(Instr::JoinNext { to: w.to(joined) });
+        w.bind(joining.take);
         w.push(Instr::MapOr { to: w.to(bad) });
         w.push(Instr::Store { local: result });
         take(self, w, result);
@@ -275,7 +298,9 @@ impl Emitter<'_> {
             name: ended,
         });
         w.push(Instr::JumpIf { to: w.to(early) });
-        w.push(Instr::Jump { to: w.to(join) });
+        w.push(Instr::Jump {
+            to: w.to(joining.next),
+        });
         w.bind(early);
         w.push(Instr::Null {});
         w.bind(bad);
@@ -285,10 +310,14 @@ impl Emitter<'_> {
         w.push(Instr::Store { local: first });
         w.push(Instr::True {});
         w.push(Instr::Store { local: seen });
-        w.push(Instr::Jump { to: w.to(join) });
+        w.push(Instr::Jump {
+            to: w.to(joining.next),
+        });
         w.bind(later);
         w.push(Instr::Pop {});
-        w.push(Instr::Jump { to: w.to(join) });
+        w.push(Instr::Jump {
+            to: w.to(joining.next),
+        });
         w.bind(joined);
         w.push(Instr::Load { local: seen });
         w.push(Instr::JumpUnless { to: w.to(none) });
@@ -583,6 +612,38 @@ pub const ENDED: &str = "ended";
 
 /// The locals of a loop: its items, what is collected of all of them, the last value and what of
 /// it is collected, the position; and its step.
+/// Tasks whose results are being taken.
+#[derive(Clone, Copy)]
+struct Joining {
+    /// What the first of them came to that did not come to its end, and whether there is one.
+    first: u8,
+    seen: u8,
+    result: u8,
+    /// Where to go for the next result, where to wait for it, and where it is taken.
+    next: Label,
+    wait: Label,
+    take: Label,
+}
+
+impl Joining {
+    fn begin(w: &mut Writer) -> Joining {
+        let (first, seen, result) = (w.local(), w.local(), w.local());
+        w.push(Instr::Null {});
+        w.push(Instr::Store { local: first });
+        w.push(Instr::False {});
+        w.push(Instr::Store { local: seen });
+        let (next, wait, take) = (w.label(), w.label(), w.label());
+        Joining {
+            first,
+            seen,
+            result,
+            next,
+            wait,
+            take,
+        }
+    }
+}
+
 #[derive(Clone, Copy)]
 struct Run {
     items: u8,

@@ -1,7 +1,7 @@
 //! Asking agents: the command, its pace, what is done when it is refused, and what follows an answer.
 
 use super::Driver;
-use super::perform::{Asked, Job, Work};
+use super::perform::{Asked, Job, Place, Work};
 use crate::agent::{self, Pace, Paces, Question, describe};
 use crate::event::What;
 use crate::process::{ErrorKind, Outcome, Request, TimerId};
@@ -49,7 +49,7 @@ impl Driver<'_> {
             value => render(value).to_string(),
         };
         let agent = text("agent");
-        let step = asked.record.and_then(|record| self.steps.get(&record));
+        let step = self.step(asked.record);
         let step_id = step.map_or_else(String::new, |step| step.id.clone());
         let base = reply::request(args, &self.settings.directory);
         let commands = &self.settings.agents;
@@ -101,6 +101,7 @@ impl Driver<'_> {
             stage: matches!(args.get("auto_stage"), Value::Bool(true)),
             warnings,
         };
+        self.places.insert(asked.ticket.0, Place::Agents);
         self.agents.waiting.push_back(Job {
             asked,
             request,
@@ -180,10 +181,10 @@ impl Driver<'_> {
     }
 
     fn ask_later(&mut self, asked: Asked, asking: Asking, ms: u64) {
-        let step = asked.record.and_then(|record| self.steps.get(&record));
+        let step = self.step(asked.record);
         let seconds = ms as f64 / 1000.0;
         let text = format!("the agent is asked too often; it is asked again in {seconds} s");
-        self.say(step.cloned(), None, What::StepWarning { text });
+        self.say(step, None, What::StepWarning { text });
         let timer = self.os.sleep(Duration::from_millis(ms));
         let request = asking.request.clone();
         let work = Work::Agent(Box::new(asking));
@@ -194,6 +195,7 @@ impl Driver<'_> {
             work,
             begun,
         };
+        self.places.insert(job.asked.ticket.0, Place::Agents);
         self.agents.later.insert(timer, job);
     }
 

@@ -3,7 +3,7 @@
 //! While somebody thinks, everything else goes on: what runs beside it, signals, and the deadline
 //! of the run.
 
-use super::perform::Asked;
+use super::perform::{Asked, Place};
 use super::{Driver, Stop};
 use crate::event::{StepRef, What};
 use crate::process::TimerId;
@@ -13,6 +13,7 @@ use rrc_vm::machine::Ticket;
 use rrc_vm::plan::StepKind;
 use rrc_vm::text::render;
 use rrc_vm::value::Value;
+use std::rc::Rc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// A question that waits for its answer.
@@ -60,6 +61,8 @@ impl Driver<'_> {
             self.answer_by_default(question);
         } else {
             question.timer = left.map(|ms| self.os.sleep(Duration::from_millis(ms)));
+            self.places
+                .insert(question.asked.ticket.0, Place::Questions);
             self.questions.push_back(question);
             if self.questions.len() == 1 {
                 self.put_question();
@@ -165,6 +168,6 @@ impl Driver<'_> {
                 prompt: question.prompt.clone(),
             },
         };
-        self.say(Some(known), None, what);
+        self.say(Some(Rc::new(known)), None, what);
     }
 }

@@ -86,7 +86,7 @@ impl Driver<'_> {
     /// A call while the record is gone through. It must be the one that was made then.
     pub(super) fn recall(&mut self, mut asked: Asked, args: Args) {
         self.note_start(&mut asked);
-        let Some(past) = &mut self.past else { return };
+        let Some(past) = &self.past else { return };
         let ticket = asked.ticket.0;
         if let (Some(begun), Some(print)) = (past.begun.get(&ticket), asked.print) {
             let same = match past.blurred {
@@ -94,8 +94,7 @@ impl Driver<'_> {
                 false => begun.is(print),
             };
             if !same {
-                let step = asked.record.and_then(|record| self.steps.get(&record));
-                let now = step.map_or("", |step| step.path.as_str());
+                let now = self.path(asked.record);
                 let message = if now == begun.step {
                     format!("step `{now}` does not ask for what it asked for in the recorded run")
                 } else {
@@ -171,7 +170,8 @@ impl Driver<'_> {
             }
             let kept = asked
                 .record
-                .is_some_and(|record| self.kept.contains(&record));
+                .and_then(|record| self.open.get(&record))
+                .is_some_and(|open| open.kept);
             if kept || matches!(args.get("once"), Value::Bool(true)) {
                 self.refused = Some(format!(
                     "step `{}` is marked `once` and was interrupted: it may have done its work",
@@ -179,8 +179,7 @@ impl Driver<'_> {
                 ));
                 return;
             }
-            let step = asked.record.and_then(|record| self.steps.get(&record));
-            interrupted.extend(step.cloned());
+            interrupted.extend(self.step(asked.record));
         }
         for step in interrupted {
             self.say(Some(step), None, What::StepInterrupted);
@@ -204,10 +203,10 @@ impl Driver<'_> {
             Some("cancelled") => RunStatus::Cancelled,
             _ => {
                 let first = past.held.values().find_map(|held| match held {
-                    Held::Call(asked, _) => self.steps.get(&asked.record?),
+                    Held::Call(asked, _) => self.step(asked.record),
                     Held::Timer(..) => None,
                 });
-                let step = first.map_or("", |step| step.path.as_str());
+                let step = first.as_ref().map_or("", |step| step.path.as_str());
                 self.refused = Some(format!(
                     "replay incomplete: the record ends while step `{step}` runs"
                 ));

@@ -1,8 +1,8 @@
 //! Recipes whose names are known only when their step runs: found, and run by a machine of their own.
 
+use super::Driver;
 use super::machines::{Caller, Machines, worth};
 use super::perform::{Asked, answer};
-use super::{Driver, Known, What};
 use crate::reply::{self, Args};
 use rrc_vm::fault::FailureKind;
 use rrc_vm::isa::Status;
@@ -28,7 +28,7 @@ impl Driver<'_> {
     pub(super) fn late(
         &mut self,
         machines: &mut Machines,
-        which: usize,
+        which: u32,
         asked: Asked,
         args: Args,
     ) -> Option<(Asked, Args)> {
@@ -38,12 +38,12 @@ impl Driver<'_> {
             return Some((asked, args));
         }
         let depth = machines.depth(which) + args.int("depth").unwrap_or(0) + 1;
-        let limit = i64::from(self.known[0].plan.plan().limits.depth);
+        let limit = machines.depth_limit();
         let found = match depth > limit {
             true => Err(format!(
                 "recipes call each other deeper than the {limit} allowed"
             )),
-            false => (self.find)(&render(args.get("name")), self.known.len() as u32 - 1),
+            false => (self.find)(&render(args.get("name")), self.found),
         };
         let found = match found {
             Ok(found) => found,
@@ -63,6 +63,7 @@ impl Driver<'_> {
             variables.insert(name.clone(), value.clone());
             passed.insert(name.clone());
         }
+        self.found += 1;
         let base = self.add_plan(Rc::clone(&found.plan));
         let caller = Caller {
             asked,
@@ -84,13 +85,14 @@ impl Driver<'_> {
 
     /// The number of the plan's first step.
     pub(super) fn add_plan(&mut self, plan: Rc<Verified>) -> u32 {
-        let base = self.known.last().map_or(0, |known| {
-            known.base + u32::try_from(known.plan.plan().steps.len()).unwrap_or(u32::MAX / 2)
-        });
+        let base = self.next_step;
+        // One that has no steps has a number all the same.
+        let steps = u32::try_from(plan.plan().steps.len()).unwrap_or(u32::MAX / 2);
+        self.next_step = self.next_step.saturating_add(steps.max(1));
         for need in &plan.plan().needs {
             self.need(plan.plan(), need, base);
         }
-        self.known.push(Known { plan, base });
+        self.known.insert(base, plan);
         base
     }
 
@@ -98,12 +100,13 @@ impl Driver<'_> {
     pub(super) fn over(
         &mut self,
         machines: &mut Machines,
-        which: usize,
+        which: u32,
         finished: Finished,
     ) -> Option<Finished> {
         let Some(caller) = machines.over(which) else {
             return Some(finished);
         };
+        self.known.remove(&which);
         let value = match finished.outcome {
             Ok(failure @ Value::Failure(_)) => failure,
             Err(fault) => reply::refusal(FailureKind::Message, fault.to_string()),
@@ -116,9 +119,10 @@ impl Driver<'_> {
 
     /// Ends the machine that would answer a call that is not wanted any more.
     pub(super) fn cancel_late(&mut self, machines: &mut Machines, ticket: Ticket) {
-        let Some((tickets, records)) = machines.end(ticket) else {
+        let Some((which, tickets, records)) = machines.end(ticket) else {
             return;
         };
+        self.known.remove(&which);
         for ticket in tickets {
             self.cancel_late(machines, ticket);
             match &mut self.past {
@@ -128,18 +132,7 @@ impl Driver<'_> {
         }
         for record in records {
             let result = reply::refusal(FailureKind::Cancelled, "it was ended from outside");
-            let output = self.records.output(record.0);
-            let status = Status::Cancelled;
-            self.about(
-                record.0,
-                What::StepEnd {
-                    status,
-                    result,
-                    output,
-                },
-            );
-            self.steps.remove(&record.0);
-            self.close(record.0, status);
+            self.ended(record.0, Status::Cancelled, result);
         }
     }
 }

@@ -9,29 +9,32 @@ use rrc_vm::text::json_text;
 use rrc_vm::value::{Map, Value};
 use rrc_vm::verify::Verified;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// Fuel for which a machine runs before anybody else is looked at: a few hundredths of a second.
 const SLICE: u64 = 4_000_000;
 
 pub(super) struct Machines {
-    all: Vec<One>,
+    /// Those that have not come to their end, by the numbers of their first steps.
+    all: BTreeMap<u32, One>,
     /// The machine that goes on.
-    at: usize,
-    /// Whose ticket it is, and what it is there.
-    tickets: Vec<(usize, Ticket)>,
-    known: FxHashMap<(usize, u64), Ticket>,
-    records: FxHashMap<(usize, u32), RecordId>,
+    at: u32,
+    /// Whose ticket each is that is not answered, and what it is there; and the way back.
+    asked: FxHashMap<u64, (u32, Ticket)>,
+    known: FxHashMap<(u32, u64), Ticket>,
+    next_ticket: u64,
+    /// The open records of machines as those of the run.
+    records: FxHashMap<(u32, u32), RecordId>,
     next_record: u32,
+    /// How deep recipes may call each other.
+    depth_limit: i64,
     halted: bool,
 }
 
 struct One {
     machine: Machine,
-    /// The number of its first step.
-    base: u32,
     caller: Option<Caller>,
-    over: bool,
 }
 
 /// The call that a machine answers with its end.
@@ -46,12 +49,14 @@ pub(super) struct Caller {
 impl Machines {
     pub fn new(plan: Rc<Verified>, variables: Map) -> Machines {
         let mut machines = Machines {
-            all: Vec::new(),
+            all: BTreeMap::new(),
             at: 0,
-            tickets: Vec::new(),
+            asked: FxHashMap::default(),
             known: FxHashMap::default(),
+            next_ticket: 0,
             records: FxHashMap::default(),
             next_record: 0,
+            depth_limit: i64::from(plan.plan().limits.depth),
             halted: false,
         };
         machines.add(plan, variables, 0, None);
@@ -61,40 +66,37 @@ impl Machines {
     /// One more machine; the steps of its plan are counted from `base`.
     pub fn add(&mut self, plan: Rc<Verified>, variables: Map, base: u32, caller: Option<Caller>) {
         let limits = plan.plan().limits;
-        self.all.push(One {
-            machine: Machine::new(plan, variables, limits),
-            base,
-            caller,
-            over: false,
-        });
-        self.at = self.all.len() - 1;
+        let machine = Machine::new(plan, variables, limits);
+        self.all.insert(base, One { machine, caller });
+        self.at = base;
+    }
+
+    pub fn depth_limit(&self) -> i64 {
+        self.depth_limit
     }
 
     /// How deep recipes have called each other where this machine runs.
-    pub fn depth(&self, which: usize) -> i64 {
-        let caller = self.all.get(which).and_then(|one| one.caller.as_ref());
+    pub fn depth(&self, which: u32) -> i64 {
+        let caller = self.all.get(&which).and_then(|one| one.caller.as_ref());
         caller.map_or(0, |caller| caller.depth)
     }
 
     /// What a machine asks for or says, and which it is; all wait for replies if it is idle. None
     /// if one has had its slice and there is more to do.
-    pub fn poll(&mut self) -> Option<(usize, Poll)> {
+    pub fn poll(&mut self) -> Option<(u32, Poll)> {
         // What is open inside of a step ends before the step: it was called later.
         if self.halted {
-            let last = self.all.iter().rposition(|one| !one.over);
-            self.at = last.unwrap_or_default();
+            self.at = self.all.last_key_value().map_or(0, |(last, _)| *last);
         }
         for _ in 0..self.all.len() {
-            let which = self.at;
-            let one = &mut self.all[which];
-            let poll = match one.over {
-                true => Poll::Idle,
-                false => one.machine.poll_within(SLICE)?,
-            };
+            let first_from = |at: u32| self.all.range(at..).next().map(|(which, _)| *which);
+            let which = first_from(self.at).or_else(|| first_from(0))?;
+            let poll = self.all.get_mut(&which)?.machine.poll_within(SLICE)?;
             if !matches!(poll, Poll::Idle) {
+                self.at = which;
                 return Some((which, self.translated(which, poll)));
             }
-            self.at = (self.at + 1) % self.all.len();
+            self.at = which + 1;
         }
         Some((0, Poll::Idle))
     }
@@ -102,12 +104,12 @@ impl Machines {
     /// Ends all of them where they are.
     pub fn halt(&mut self, why: &str) {
         self.halted = true;
-        for one in self.all.iter_mut().filter(|one| !one.over) {
+        for one in self.all.values_mut() {
             one.machine.halt(why);
         }
     }
 
-    fn translated(&mut self, which: usize, poll: Poll) -> Poll {
+    fn translated(&mut self, which: u32, poll: Poll) -> Poll {
         match poll {
             Poll::Call(mut call) => {
                 call.ticket = self.ticket(which, call.ticket);
@@ -119,7 +121,7 @@ impl Machines {
                 ms,
             },
             Poll::Cancel { ticket } => Poll::Cancel {
-                ticket: self.ticket(which, ticket),
+                ticket: self.cancelled(which, ticket),
             },
             Poll::Note(note) => Poll::Note(self.note(which, note)),
             Poll::Idle => Poll::Idle,
@@ -127,32 +129,43 @@ impl Machines {
         }
     }
 
-    fn ticket(&mut self, which: usize, ticket: Ticket) -> Ticket {
-        *self.known.entry((which, ticket.0)).or_insert_with(|| {
-            self.tickets.push((which, ticket));
-            Ticket(self.tickets.len() as u64 - 1)
-        })
+    fn ticket(&mut self, which: u32, ticket: Ticket) -> Ticket {
+        let new = Ticket(self.next_ticket);
+        self.next_ticket += 1;
+        self.asked.insert(new.0, (which, ticket));
+        self.known.insert((which, ticket.0), new);
+        new
+    }
+
+    /// A reply to it that still comes finds nobody here.
+    fn cancelled(&mut self, which: u32, ticket: Ticket) -> Ticket {
+        if let Some(one) = self.all.get_mut(&which) {
+            one.machine.forget(ticket);
+        }
+        let known = self.known.remove(&(which, ticket.0));
+        let known = known.unwrap_or(Ticket(u64::MAX));
+        self.asked.remove(&known.0);
+        known
     }
 
     /// A record of the machine as one of the run; outside of all its steps it stands in that which
     /// has called it.
-    fn record(&self, which: usize, record: Option<RecordId>) -> Option<RecordId> {
+    fn record(&self, which: u32, record: Option<RecordId>) -> Option<RecordId> {
         match record {
             Some(record) => self.records.get(&(which, record.0)).copied(),
             None => {
-                let caller = self.all[which].caller.as_ref();
+                let caller = self.all.get(&which).and_then(|one| one.caller.as_ref());
                 caller.and_then(|caller| caller.asked.record.map(RecordId))
             }
         }
     }
 
-    fn own(&self, which: usize, record: RecordId) -> RecordId {
+    fn own(&self, which: u32, record: RecordId) -> RecordId {
         let known = self.records.get(&(which, record.0)).copied();
         known.unwrap_or(RecordId(u32::MAX))
     }
 
-    fn note(&mut self, which: usize, note: Note) -> Note {
-        let base = self.all[which].base;
+    fn note(&mut self, which: u32, note: Note) -> Note {
         match note {
             Note::Begin {
                 record,
@@ -167,12 +180,12 @@ impl Machines {
                 Note::Begin {
                     record: new,
                     parent,
-                    step: base + step,
+                    step: which + step,
                     iteration,
                 }
             }
             Note::Skip { step, parent } => Note::Skip {
-                step: base + step,
+                step: which + step,
                 parent: self.record(which, parent),
             },
             Note::Attempt { record, number } => Note::Attempt {
@@ -205,31 +218,35 @@ impl Machines {
 
     /// Gives a reply to whoever asked; whether it was taken. One that nobody wants any more is.
     pub fn resume(&mut self, ticket: Ticket, value: Value) -> bool {
-        let Some((which, own)) = self.tickets.get(ticket.0 as usize).copied() else {
+        let Some((which, own)) = self.asked.get(&ticket.0).copied() else {
             return true;
         };
-        self.known.remove(&(which, own.0));
-        let one = &mut self.all[which];
+        let Some(one) = self.all.get_mut(&which) else {
+            return true;
+        };
         self.at = which;
-        one.over || one.machine.resume(own, value).is_ok()
+        let taken = one.machine.resume(own, value).is_ok();
+        if taken {
+            self.asked.remove(&ticket.0);
+            self.known.remove(&(which, own.0));
+        }
+        taken
     }
 
     /// The first machine is over, or the call that another one answers.
-    pub fn over(&mut self, which: usize) -> Option<Caller> {
-        let one = self.all.get_mut(which)?;
-        one.over = true;
-        one.caller.take()
+    pub fn over(&mut self, which: u32) -> Option<Caller> {
+        self.all.remove(&which)?.caller
     }
 
-    /// Ends the machine that would answer a call: the tickets it waits for, and its open records,
-    /// the innermost first.
-    pub fn end(&mut self, ticket: Ticket) -> Option<(Vec<Ticket>, Vec<RecordId>)> {
-        let answers = |one: &One| {
+    /// Ends the machine that would answer a call: which it is, the tickets it waits for, and its open
+    /// records, the innermost first.
+    pub fn end(&mut self, ticket: Ticket) -> Option<(u32, Vec<Ticket>, Vec<RecordId>)> {
+        let answers = |(_, one): &(&u32, &One)| {
             let caller = one.caller.as_ref();
             caller.is_some_and(|caller| caller.asked.ticket == ticket)
         };
-        let which = self.all.iter().position(answers)?;
-        self.over(which);
+        let which = self.all.iter().find(answers).map(|(which, _)| *which)?;
+        self.all.remove(&which);
         let mut tickets: Vec<Ticket> = Vec::new();
         self.known.retain(|(whose, _), ticket| {
             if *whose == which {
@@ -238,6 +255,9 @@ impl Machines {
             *whose != which
         });
         tickets.sort_unstable_by_key(|ticket| ticket.0);
+        for ticket in &tickets {
+            self.asked.remove(&ticket.0);
+        }
         let mut records: Vec<RecordId> = Vec::new();
         self.records.retain(|(whose, _), record| {
             if *whose == which {
@@ -246,7 +266,7 @@ impl Machines {
             *whose != which
         });
         records.sort_unstable_by_key(|record| std::cmp::Reverse(record.0));
-        Some((tickets, records))
+        Some((which, tickets, records))
     }
 }
 

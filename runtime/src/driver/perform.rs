@@ -80,6 +80,18 @@ pub(super) struct Running {
     limits: [usize; 2],
 }
 
+/// Where a call waits for its reply.
+#[derive(Clone, Copy)]
+pub(super) enum Place {
+    /// Until fewer processes run.
+    Queue,
+    Agents,
+    Questions,
+    Ready,
+    Child(ChildId),
+    Timer(TimerId),
+}
+
 /// A reply that needs nothing from outside.
 pub(super) struct Ready {
     pub asked: Asked,
@@ -98,12 +110,12 @@ pub(super) fn answer(machine: &mut Machines, ticket: Ticket, value: Value) {
 }
 
 impl Driver<'_> {
-    pub(super) fn call(&mut self, machine: &mut Machines, which: usize, call: Call) {
-        let Some(known) = self.known.get(which) else {
+    pub(super) fn call(&mut self, machine: &mut Machines, which: u32, call: Call) {
+        let Some(known) = self.known.get(&which) else {
             return;
         };
-        let entry = known.plan.plan().calls.get(call.host as usize);
-        let entry = entry.map(|entry| (entry.kind, known.base + entry.step));
+        let entry = known.plan().calls.get(call.host as usize);
+        let entry = entry.map(|entry| (entry.kind, which + entry.step));
         let (kind, step) = entry.unzip();
         let compared = self.journal.is_some() || self.past.is_some();
         let asked = Asked {
@@ -182,6 +194,7 @@ impl Driver<'_> {
     }
 
     pub(super) fn reply(&mut self, asked: Asked, value: Value) {
+        self.places.insert(asked.ticket.0, Place::Ready);
         self.ready.push_back(Ready { asked, value });
     }
 
@@ -201,12 +214,14 @@ impl Driver<'_> {
     }
 
     pub(super) fn enqueue_job(&mut self, job: Job) {
+        self.places.insert(job.asked.ticket.0, Place::Queue);
         self.waiting.push_back(job);
         self.start_waiting();
     }
 
     pub(super) fn set_timer(&mut self, asked: Asked, ms: u64) {
         let timer = self.os.sleep(Duration::from_millis(ms));
+        self.places.insert(asked.ticket.0, Place::Timer(timer));
         self.timers.insert(timer, asked);
     }
 
@@ -214,11 +229,11 @@ impl Driver<'_> {
     pub(super) fn begin(&mut self, asked: &Asked) {
         let Some(print) = asked.print else { return };
         let ms = self.now_ms();
+        let step = self.step(asked.record);
+        let path = step.as_ref().map_or("", |step| step.path.as_str());
         let Some(journal) = &mut self.journal else {
             return;
         };
-        let step = asked.record.and_then(|record| self.steps.get(&record));
-        let path = step.map_or("", |step| step.path.as_str());
         journal.begin(asked.ticket.0, print, path, ms, asked.since);
         self.say_trouble();
     }
@@ -252,6 +267,7 @@ impl Driver<'_> {
             request.stdout_limit = request.stdout_limit.saturating_add(window);
             request.stderr_limit = request.stderr_limit.saturating_add(window);
             let child = self.os.start(request);
+            self.places.insert(asked.ticket.0, Place::Child(child));
             let running = Running {
                 asked,
                 work,
@@ -262,36 +278,25 @@ impl Driver<'_> {
     }
 
     pub(super) fn cancel(&mut self, ticket: Ticket) {
-        if let Some(at) = self
-            .waiting
-            .iter()
-            .position(|job| job.asked.ticket == ticket)
-        {
-            let dropped = self.waiting.remove(at);
-            if matches!(
-                dropped,
-                Some(Job {
-                    work: Work::Agent(_),
-                    ..
-                })
-            ) {
-                self.agent_dropped();
+        match self.places.remove(&ticket.0) {
+            None => {}
+            Some(Place::Queue) => {
+                let is_it = |job: &Job| job.asked.ticket == ticket;
+                // What is ended together is ended from the last to the first.
+                let at = self.waiting.iter().rposition(is_it);
+                let dropped = at.and_then(|at| self.waiting.remove(at));
+                if dropped.is_some_and(|job| matches!(job.work, Work::Agent(_))) {
+                    self.agent_dropped();
+                }
             }
-        }
-        self.cancel_agent(ticket);
-        self.cancel_question(ticket);
-        self.ready.retain(|ready| ready.asked.ticket != ticket);
-        let child = self
-            .children
-            .iter()
-            .find(|(_, running)| running.asked.ticket == ticket);
-        if let Some(child) = child.map(|(child, _)| *child) {
-            self.os.stop(child);
-        }
-        let timer = self.timers.iter().find(|(_, asked)| asked.ticket == ticket);
-        if let Some(timer) = timer.map(|(timer, _)| *timer) {
-            self.os.cancel_timer(timer);
-            self.timers.remove(&timer);
+            Some(Place::Agents) => self.cancel_agent(ticket),
+            Some(Place::Questions) => self.cancel_question(ticket),
+            Some(Place::Ready) => self.ready.retain(|ready| ready.asked.ticket != ticket),
+            Some(Place::Child(child)) => self.os.stop(child),
+            Some(Place::Timer(timer)) => {
+                self.os.cancel_timer(timer);
+                self.timers.remove(&timer);
+            }
         }
     }
 
@@ -372,8 +377,10 @@ impl Driver<'_> {
         self.learn(asked, &value);
         self.note_end(asked, &value);
         let record = asked.record.filter(|_| asked.is_work());
-        if let (Some(record), Value::Failure(failure)) = (record, &value) {
-            self.said.insert(record, failure.data.clone());
+        if let Value::Failure(failure) = &value
+            && let Some(open) = record.and_then(|record| self.open.get_mut(&record))
+        {
+            open.said = Some(failure.data.clone());
         }
     }
 
@@ -395,25 +402,23 @@ impl Driver<'_> {
         let Some(words) = asked.words.take() else {
             return;
         };
-        let step = asked.record.and_then(|record| self.steps.get(&record));
         let argv = words
             .iter()
             .map(|word| self.secrets.text(word).into_owned());
         let ran = Ran {
             record: asked.record,
-            path: step.map_or_else(String::new, |step| step.path.clone()),
+            path: self.path(asked.record).to_string(),
             argv: argv.collect(),
             code: None,
             timed_out: false,
             started: true,
         };
-        asked.ran = Some(self.ran.len());
-        self.ran.push(ran);
+        asked.ran = Some(self.ran.start(ran));
     }
 
     /// A command has ended.
     fn note_end(&mut self, asked: &Asked, value: &Value) {
-        let Some(ran) = asked.ran.and_then(|ran| self.ran.get_mut(ran)) else {
+        let Some(place) = asked.ran else {
             return;
         };
         let (data, kind) = match value {
@@ -421,51 +426,49 @@ impl Driver<'_> {
             data => (data, None),
         };
         let field = |name: &str| rrc_vm::text::field(data, name);
-        if let Some(Value::Int(code)) = field("exit_code") {
-            ran.code = Some(*code);
-        }
         // What was ended while the run goes on was ended because its time was over.
         let ended = kind == Some(FailureKind::Interrupted) && self.stopping.is_none();
-        ran.timed_out = ended || matches!(field("timed_out"), Some(Value::Bool(true)));
-        ran.started = !matches!(
-            kind,
-            Some(
-                FailureKind::CommandNotFound
-                    | FailureKind::PermissionDenied
-                    | FailureKind::InvalidCwd
-                    | FailureKind::SpawnFailed
-                    | FailureKind::InvalidRequest
-            )
-        );
+        self.ran.end(place, |ran| {
+            if let Some(Value::Int(code)) = field("exit_code") {
+                ran.code = Some(*code);
+            }
+            ran.timed_out = ended || matches!(field("timed_out"), Some(Value::Bool(true)));
+            ran.started = !matches!(
+                kind,
+                Some(
+                    FailureKind::CommandNotFound
+                        | FailureKind::PermissionDenied
+                        | FailureKind::InvalidCwd
+                        | FailureKind::SpawnFailed
+                        | FailureKind::InvalidRequest
+                )
+            );
+        });
     }
 
     pub(super) fn settle(&mut self, machine: &mut Machines, asked: &Asked, value: Value) {
+        self.places.remove(&asked.ticket.0);
         self.note_end(asked, &value);
         let data = match &value {
             Value::Failure(failure) => &failure.data,
             data => data,
-        };
-        let step = |driver: &Self| {
-            asked
-                .record
-                .and_then(|record| driver.steps.get(&record).cloned())
         };
         if let Value::Map(data) = data
             && let Some(Value::List(warnings)) = data.get("warnings")
         {
             for warning in warnings.iter() {
                 let text = render(warning).to_string();
-                self.say(step(self), None, What::StepWarning { text });
+                self.say(self.step(asked.record), None, What::StepWarning { text });
             }
         }
-        if let Some(record) = asked.record.filter(|_| asked.is_work()) {
-            let again = Again {
+        let record = asked.record.filter(|_| asked.is_work());
+        if let Some(open) = record.and_then(|record| self.open.get_mut(&record)) {
+            open.answered = Some(Again {
                 ticket: asked.ticket.0,
                 next: self.next_ticket,
-            };
-            self.answered.insert(record, again);
+            });
             if let Value::Map(_) = value {
-                self.said.insert(record, value.clone());
+                open.said = Some(value.clone());
             }
         }
         if asked.kind != Some(HostKind::Hook) {
@@ -474,7 +477,7 @@ impl Driver<'_> {
         // A hook cannot fail the step; what went wrong with it is said all the same.
         if let Value::Failure(failure) = &value {
             let text = format!("a hook failed: {}", failure.message);
-            self.say(step(self), None, What::StepWarning { text });
+            self.say(self.step(asked.record), None, What::StepWarning { text });
         }
         answer(machine, asked.ticket, Value::Null);
     }
@@ -533,7 +536,7 @@ impl Driver<'_> {
 
     fn say_line(&mut self, child: ChildId, stderr: bool, line: &[u8]) {
         let asked = self.children.get(&child).map(|running| &running.asked);
-        let step = asked.and_then(|asked| self.steps.get(&asked.record?).cloned());
+        let step = asked.and_then(|asked| self.step(asked.record));
         let secret = asked
             .and_then(|asked| asked.step)
             .is_some_and(|step| self.gives.contains_key(&step));

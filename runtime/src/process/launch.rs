@@ -33,6 +33,8 @@ pub struct Launched {
     pub stdin: Option<PipeWriter>,
     pub stdout: PipeReader,
     pub stderr: PipeReader,
+    /// Ours of the ends that the child writes to.
+    pub ends: [PipeWriter; 2],
     pub warnings: Vec<String>,
 }
 
@@ -147,6 +149,7 @@ impl Launcher {
             stdin,
             stdout,
             stderr,
+            ends: [child_stdout, child_stderr],
             warnings: parcel.warnings,
         })
     }

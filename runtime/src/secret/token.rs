@@ -139,7 +139,8 @@ impl<'a> Reader<'a> {
             b'e' => self.web_token(at),
             b'B' | b'b' => authorization(text, at),
             _ => PREFIXES.iter().find_map(|(prefix, class, least)| {
-                if !text[at..].starts_with(prefix) {
+                let fits = text.len() - at >= prefix.len() + least;
+                if !fits || !text[at..].starts_with(prefix) {
                     return None;
                 }
                 let end = run(text, at + prefix.len(), *class);

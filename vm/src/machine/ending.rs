@@ -3,7 +3,7 @@
 use super::{Finished, Machine, Note, Poll, Ticket};
 use crate::fault::{Failure, FailureKind, Fault, FaultKind};
 use crate::isa::Status;
-use crate::task::{Member, Task, Waits};
+use crate::task::{Task, Waits};
 use crate::value::{Map, Value};
 use crate::weight::{Unfit, weigh, weigh_fields};
 use std::rc::Rc;
@@ -81,15 +81,8 @@ impl Machine {
         let Some(Some(tasks)) = self.sets.get(set as usize) else {
             return 0;
         };
-        let running: Vec<(u32, u32)> = (0u32..)
-            .zip(&tasks.members)
-            .skip(tasks.first)
-            .filter_map(|(number, member)| match member {
-                Member::Runs(task) => Some((number, *task)),
-                Member::Ended(_) | Member::Joined => None,
-            })
-            .collect();
-        let looked_at = tasks.members.len() - tasks.first;
+        let running: Vec<(u32, u32)> = tasks.alive().collect();
+        let looked_at = tasks.members.len();
         let failure = failure(FailureKind::Cancelled, at);
         let ended = self.end_tasks(running.iter().map(|&(_, task)| task).collect(), &failure);
         for (number, _) in running {
@@ -106,10 +99,7 @@ impl Machine {
             let Some(task) = self.task(id) else { continue };
             for &set in &task.sets {
                 if let Some(Some(tasks)) = self.sets.get(set as usize) {
-                    below.extend(tasks.members.iter().filter_map(|member| match member {
-                        Member::Runs(task) => Some(*task),
-                        Member::Ended(_) | Member::Joined => None,
-                    }));
+                    below.extend(tasks.alive().map(|(_, task)| task));
                 }
             }
         }

@@ -13,7 +13,7 @@ use super::tasks::{Joined, record_at, set_at, skipped};
 use super::{Exit, Machine, Note, Poll, Waiter};
 use crate::fault::{Failure, FailureKind, FaultKind};
 use crate::isa::Instr;
-use crate::task::{Frame, MAX_FRAMES, Task, TaskSet, Waits};
+use crate::task::{Frame, MAX_FRAMES, Task, TaskSet};
 use crate::value::{Map, Value};
 use crate::verify::Verified;
 use crate::{flow, policy, shell, text};
@@ -612,17 +612,10 @@ impl Machine {
                     self.said.push_back(Poll::Timer { ticket, ms });
                     leave!(Exit::Says);
                 }
-                Instr::WaitBelow {} => {
-                    let below = task.stack.last().map_or(0, small).max(1);
-                    let set = set_at(task, 1);
-                    let running = self.set(set).map_or(0, |set| set.running);
-                    if i64::from(running) < below {
-                        drop(pop!());
-                    } else {
-                        task.waits = Waits::Set(set);
-                        return Ok(Exit::Waits);
-                    }
-                }
+                Instr::WaitBelow {} => match self.runs_below(task) {
+                    true => drop(pop!()),
+                    false => return Ok(Exit::Waits),
+                },
                 Instr::JoinNext { to } => match self.join(task, TaskSet::join_first) {
                     Joined::One(result) => push!(result),
                     Joined::All => at = to,
@@ -635,6 +628,10 @@ impl Machine {
                     }
                     Joined::All => at = to,
                     Joined::Waits => return Ok(Exit::Waits),
+                },
+                Instr::JoinReady { to } => match self.join_ready(task) {
+                    Some(result) => push!(result),
+                    None => at = to,
                 },
                 Instr::Cancel {} => {
                     let looked_at = self.cancel_set(set_at(task, 0), frame.at);

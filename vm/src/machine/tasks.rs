@@ -1,6 +1,6 @@
 //! Steps, calls and tasks: what a task begins, asks for and waits for.
 
-use super::operations::fail;
+use super::operations::{fail, small};
 use super::tables::shape;
 use super::{Call, Exit, Machine, Note, Waiter};
 use crate::fault::{FailureKind, FaultKind};
@@ -99,12 +99,12 @@ impl Machine {
         let room = locals + self.plan.height(function);
         self.produce((size_of::<Task>() + 64 + room * size_of::<Value>()) as u64)?;
         let set = set_at(task, params);
-        let number = self.set(set).map_or(0, |set| set.members.len() as u32);
+        let number = self.set(set).map_or(0, |set| set.next());
         let (above, first) = (task.innermost(), task.stack.len().saturating_sub(params));
         let params = task.stack.drain(first..);
         let child = self.start(function, params, Some((set, number)), above, at);
         if let Some(set) = self.set(set) {
-            set.members.push(Member::Runs(child));
+            set.members.push_back(Member::Runs(child));
             set.running += 1;
         }
         Ok(child)
@@ -131,6 +131,23 @@ impl Machine {
     pub(super) fn forget_set(&mut self, task: &mut Task, set: u32) {
         task.sets.retain(|&known| known != set);
         self.remove_set(set);
+    }
+
+    /// Whether fewer tasks run than the number on top says, of the set below it; else the task waits.
+    pub(super) fn runs_below(&mut self, task: &mut Task) -> bool {
+        let below = task.stack.last().map_or(0, small).max(1);
+        let set = set_at(task, 1);
+        let running = self.set(set).map_or(0, |set| set.running);
+        let is_below = i64::from(running) < below;
+        if !is_below {
+            task.waits = Waits::Set(set);
+        }
+        is_below
+    }
+
+    /// Take the first result from the set on top of the stack, if it is there.
+    pub(super) fn join_ready(&mut self, task: &Task) -> Option<Value> {
+        self.set(set_at(task, 0)).and_then(TaskSet::join_first)
     }
 
     /// Take a result from the set on top of the stack.

@@ -1,0 +1,239 @@
+//! What machines say about their steps, as events.
+
+use super::{Driver, text};
+use crate::event::{RecordId, StepRef, What};
+use crate::journal::Again;
+use rrc_vm::fault::Failure;
+use rrc_vm::isa::Status;
+use rrc_vm::machine::Note;
+use rrc_vm::plan::StepKind;
+use rrc_vm::value::Value;
+use std::rc::Rc;
+
+/// A step that has begun and not ended.
+pub(super) struct Open {
+    /// As the user knows it; none for one that only holds others together.
+    pub step: Option<Rc<StepRef>>,
+    /// What stands around it, and the nearest of that which the user knows.
+    around: Option<RecordId>,
+    shown_in: Option<RecordId>,
+    /// Which turn of a loop it stands in, where the loop itself is not shown.
+    turn: Option<Rc<str>>,
+    /// Nothing in it must run twice.
+    pub kept: bool,
+    /// The step of the plan that sets a secret variable.
+    gives: Option<u32>,
+    /// The last reply to its work.
+    pub answered: Option<Again>,
+    /// What its work gave: it may fail over that, and it says why.
+    pub said: Option<Value>,
+    stored: Value,
+}
+
+impl Driver<'_> {
+    pub(super) fn note(&mut self, note: Note) {
+        match note {
+            Note::Begin {
+                record,
+                parent,
+                step,
+                iteration,
+            } => self.begun(record.0, parent.map(|parent| parent.0), step, iteration),
+            Note::Skip { step, parent } => {
+                let parent = self.visible(parent.map(|parent| parent.0));
+                let reference = self.reference(step, None, parent, (None, None));
+                if !reference.kind.is_hidden() {
+                    self.say(Some(Rc::new(reference)), parent, What::StepSkip);
+                }
+            }
+            Note::Attempt { record, number } => {
+                self.about(record.0, What::StepRetry { attempt: number });
+            }
+            Note::Output { record, value } => self.stored(record.0, value),
+            Note::Warn { record, text } => {
+                let text = text.to_string();
+                match record {
+                    Some(record) => self.about(record.0, What::StepWarning { text }),
+                    None => self.say(None, None, What::RunWarning { text }),
+                }
+            }
+            Note::End {
+                record,
+                status,
+                value,
+            } => self.ended(record.0, status, value),
+        }
+    }
+
+    fn begun(
+        &mut self,
+        record: RecordId,
+        around: Option<RecordId>,
+        step: u32,
+        iteration: Option<i64>,
+    ) {
+        let above = around.and_then(|around| self.open.get(&around));
+        let turn = above.and_then(|above| above.turn.as_ref());
+        let turn = match iteration {
+            Some(turn_of) => {
+                let outer = turn.map_or("", |turn| turn);
+                Some(format!("{outer}#{}", turn_of - 1).into())
+            }
+            None => turn.cloned(),
+        };
+        let kept = above.is_some_and(|above| above.kept) || self.once.contains(&step);
+        let shown_in = self.visible(around);
+        let reference = self.reference(step, Some(record), shown_in, (iteration, turn.as_deref()));
+        let step_ref = (!reference.kind.is_hidden()).then(|| Rc::new(reference));
+        let open = Open {
+            step: step_ref.clone(),
+            around,
+            shown_in,
+            turn,
+            kept,
+            gives: self.gives.contains_key(&step).then_some(step),
+            answered: None,
+            said: None,
+            stored: Value::Null,
+        };
+        self.open.insert(record, open);
+        if step_ref.is_some() {
+            let what = match iteration {
+                Some(number) => What::Iteration { number },
+                None => What::StepStart,
+            };
+            self.say(step_ref, shown_in, what);
+        }
+    }
+
+    fn stored(&mut self, record: RecordId, value: Value) {
+        let open = self.open.get(&record);
+        let names = open
+            .and_then(|open| open.gives)
+            .and_then(|step| self.gives.get(&step));
+        for name in names.into_iter().flatten() {
+            self.secrets.learn(name, &value);
+        }
+        let event = self.event(self.step(Some(record)), What::StepStored { value });
+        self.records.see(&event, None);
+        if let (Some(open), What::StepStored { value }) = (self.open.get_mut(&record), event.what) {
+            open.stored = value;
+        }
+    }
+
+    /// A step has come to its end, by itself or from outside.
+    pub(super) fn ended(&mut self, record: RecordId, status: Status, value: Value) {
+        let Some(mut open) = self.open.remove(&record) else {
+            return;
+        };
+        let result = with_reply(value, open.said.take());
+        if let Some(step) = open.step {
+            let output = open.stored;
+            self.say(
+                Some(step),
+                None,
+                What::StepEnd {
+                    status,
+                    result,
+                    output,
+                },
+            );
+        }
+        if status != Status::Failed {
+            return;
+        }
+        // Which reply a failed run would have to get again to go on: a step without one of its own
+        // failed because of one inside of it, or by itself.
+        if open.answered.is_some() || self.failed_in != Some(record) {
+            self.failed = open.answered;
+        }
+        self.failed_in = open.around;
+    }
+
+    /// An open step as the user knows it.
+    pub(super) fn step(&self, record: Option<RecordId>) -> Option<Rc<StepRef>> {
+        self.open.get(&record?)?.step.clone()
+    }
+
+    /// The path of an open step.
+    pub(super) fn path(&self, record: Option<RecordId>) -> &str {
+        let open = record.and_then(|record| self.open.get(&record));
+        let step = open.and_then(|open| open.step.as_ref());
+        step.map_or("", |step| step.path.as_str())
+    }
+
+    /// The nearest record that the user knows.
+    fn visible(&self, record: Option<RecordId>) -> Option<RecordId> {
+        match self.open.get(&record?) {
+            Some(open) if open.step.is_none() => open.shown_in,
+            _ => record,
+        }
+    }
+
+    fn about(&mut self, record: RecordId, what: What) {
+        let step = self.step(Some(record));
+        if step.is_some() {
+            self.say(step, None, what);
+        }
+    }
+
+    fn reference(
+        &self,
+        step: u32,
+        record: Option<RecordId>,
+        parent: Option<RecordId>,
+        (iteration, turn): (Option<i64>, Option<&str>),
+    ) -> StepRef {
+        let known = self.known.range(..=step).next_back();
+        let info = known.and_then(|(base, plan)| {
+            let plan = plan.plan();
+            let info = plan.steps.get((step - base) as usize)?;
+            Some((text(plan, info.id), info.kind))
+        });
+        let (mut id, kind) = info.unwrap_or((String::new(), StepKind::Bash));
+        if let Some(number) = iteration {
+            id = format!("{id}[{}]", number.saturating_sub(1));
+        }
+        let above = parent.and_then(|parent| self.open.get(&parent)?.step.as_deref());
+        let path = match (above, iteration) {
+            _ if kind == StepKind::Command => command_path(&id, above, turn.unwrap_or_default()),
+            (Some(above), Some(number)) => format!("{}[{}]", above.path, number.saturating_sub(1)),
+            (Some(above), None) => format!("{}/{id}", above.path),
+            (None, _) => id.clone(),
+        };
+        StepRef {
+            record,
+            id,
+            path,
+            kind,
+        }
+    }
+}
+
+/// The path of a command: its own name says where it stands in its file, so only what stands
+/// around the file comes before it, and which turn of a loop it is behind it.
+fn command_path(id: &str, above: Option<&StepRef>, turn: &str) -> String {
+    let around = match above {
+        Some(above) if above.kind == StepKind::Command && id.starts_with(&above.id) => {
+            above.path.rsplit_once('/').map(|(around, _)| around)
+        }
+        Some(above) => Some(above.path.as_str()),
+        None => None,
+    };
+    match around {
+        Some(around) => format!("{around}/{id}{turn}"),
+        None => format!("{id}{turn}"),
+    }
+}
+
+/// A failure over what a reply holds, with the reply: it is no JSON, or cannot be stored.
+fn with_reply(value: Value, said: Option<Value>) -> Value {
+    match (value, said) {
+        (Value::Failure(failure), Some(said)) if matches!(failure.data, Value::Null) => {
+            let mut failure = Failure::clone(&failure);
+            failure.data = said;
+            Value::Failure(Rc::new(failure))
+        }
+        (value, _) => value,
+    }
+}
