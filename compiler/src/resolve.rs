@@ -13,8 +13,8 @@ use crate::codes::Severity;
 use crate::diagnostic::{Applicability, Diagnostic, Fix, Label, Report, is_slip};
 use crate::ir::visit;
 use crate::ir::{
-    Action, Bind, Call, Expr, ExprKind, Graph, HOOK_NAMES, LOOP_NAMES, Missing, Node, Program,
-    Step, Unit,
+    Action, Bind, Call, Check, Expr, ExprKind, Graph, HOOK_NAMES, LOOP_NAMES, Missing, Node,
+    Program, Step, Unit,
 };
 use crate::source::{SourceId, Span};
 use crate::spelling::{Near, Slips};
@@ -354,10 +354,12 @@ impl<'a> Scope<'a> {
         match action {
             // Whether a variable is there is what a validation asks; it is not a mistake to ask,
             // unless another one is meant.
-            Action::Validate { name, value, .. } => {
-                let near = || self.suggestion(name).filter(|near| is_slip(name, near));
-                if !self.is_visible(name) && near().is_some() {
-                    report.add(self.undefined(name, Missing::Null, value.span));
+            Action::Validate(checks) => {
+                for Check { name, value, .. } in checks {
+                    let near = || self.suggestion(name).filter(|near| is_slip(name, near));
+                    if !self.is_visible(name) && near().is_some() {
+                        report.add(self.undefined(name, Missing::Null, value.span));
+                    }
                 }
             }
             _ => visit::walk_needs(action, &mut |expr| self.read(expr, report)),

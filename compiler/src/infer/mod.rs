@@ -358,7 +358,7 @@ impl<'a> Work<'a> {
                     _ => Type::unknown(),
                 }
             }
-            Action::Approve(_) | Action::Validate { .. } | Action::Sleep { .. } => Type::unknown(),
+            Action::Approve(_) | Action::Validate(_) | Action::Sleep { .. } => Type::unknown(),
         }
     }
 

@@ -171,7 +171,7 @@ impl<'a> Walk<'_, 'a> {
                 }
             }
             // Whether a variable is there is what a validation asks; it is not a mistake to ask.
-            Action::Validate { .. } => {}
+            Action::Validate(_) => {}
             Action::Agent(agent) => {
                 self.text(&agent.prompt);
                 for text in agent

@@ -280,17 +280,21 @@ pub enum Action {
     Call(Call),
     /// Ask whether to go on.
     Approve(Approve),
-    /// Check a variable against a rule; what does not hold is the step's failure.
-    Validate {
-        name: String,
-        rule: String,
-        value: Expr,
-    },
+    /// Check variables against rules; what does not hold, all of it, is the step's failure.
+    Validate(Vec<Check>),
     Sleep {
         ms: Expr,
     },
     /// Commands that hand bytes to each other.
     Flow(Box<flow::Flow>),
+}
+
+/// What a variable must hold.
+#[derive(Clone, Debug)]
+pub struct Check {
+    pub name: String,
+    pub rule: String,
+    pub value: Expr,
 }
 
 /// A gate.
