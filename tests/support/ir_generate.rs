@@ -352,6 +352,7 @@ impl Generator {
             name: g.one_of(&["V", "W", "RECIPE_VAR_a"]).to_string(),
             value: g.expr(1),
             form: g.one_of(&forms),
+            path: None,
         });
         Script {
             span: span(),

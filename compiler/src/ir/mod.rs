@@ -406,6 +406,8 @@ pub struct ScriptVar {
     pub name: String,
     pub value: Expr,
     pub form: VarForm,
+    /// A place where the script takes it for a path, or for the start of one.
+    pub path: Option<Span>,
 }
 
 /// What a script may rely on about a variable.
