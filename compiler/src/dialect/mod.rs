@@ -28,6 +28,7 @@ pub mod template;
 mod text;
 mod variables;
 
+pub use literal::read_values;
 pub use order::unknown_step;
 pub use recipe::{Lowered, Options, Parent, lower, lower_expression};
 
