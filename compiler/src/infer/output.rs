@@ -191,6 +191,7 @@ fn prints_whole_lines(name: &str) -> bool {
             | "hostname"
             | "id"
             | "ls"
+            | "mktemp"
             | "nproc"
             | "pwd"
             | "realpath"
