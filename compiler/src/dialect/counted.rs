@@ -8,6 +8,9 @@ use crate::doc::Text as Written;
 use memchr::memmem;
 use std::ops::Range;
 
+/// A longer command is not read to its end.
+const LONGEST: usize = 4096;
+
 pub fn check(written: Written<'_>, report: &mut Report) {
     let text = written.text();
     for at in memmem::find_iter(text.as_bytes(), "grep ") {
@@ -36,6 +39,7 @@ pub fn check(written: Written<'_>, report: &mut Report) {
 
 /// The `echo 0` that stands in for a count of `grep`, whose words begin here.
 fn second_zero(text: &str, start: usize) -> Option<Range<usize>> {
+    let text = &text[..text.floor_char_boundary(start + LONGEST)];
     let mut counts = false;
     let mut at = start;
     loop {
@@ -111,4 +115,39 @@ fn echoed_zero(text: &str) -> Option<usize> {
     let last =
         alone.is_empty() || alone.starts_with(['\n', ';', ')', '`', '|', '&', '"', '}', '#']);
     (ends && last).then(|| text.len() - rest.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::second_zero;
+
+    #[test]
+    fn only_a_count_that_is_printed_has_a_second_one() {
+        for (text, found) in [
+            (" -c x || echo 0", Some("echo 0")),
+            (" -vc 'a || echo 0 ' f.txt || echo '0'", Some("echo '0'")),
+            (
+                " --count \"a|b\" {{file|words}} 2>/dev/null || echo \"0\")",
+                Some("echo \"0\""),
+            ),
+            (" -c x \\\n  || echo 0; ls", Some("echo 0")),
+            (" -c x 2>&1 || echo 0 # none", Some("echo 0")),
+            (" -c x | cat || echo 0", None),
+            (" -c x > f || echo 0", None),
+            (" -c x; true || echo 0", None),
+            (" -cq x || echo 0", None),
+            (" x -- || echo 0", None),
+            (" -c x || echo 01", None),
+            (" -c x || echo 0 1", None),
+            (" -c x || echo", None),
+            (" -c 'x || echo 0", None),
+            (" -c \"$(x || echo 0)\" || echo 0", None),
+            (" -c é\\", None),
+            (" -c 2>", None),
+            ("", None),
+        ] {
+            let range = second_zero(text, 0);
+            assert_eq!(range.map(|range| &text[range]), found, "{text:?}");
+        }
+    }
 }

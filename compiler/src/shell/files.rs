@@ -9,6 +9,9 @@ const FILES: &[&str] = &[
     "touch", ".",
 ];
 
+/// How far back the start of a word is looked for.
+const LONGEST: usize = 256;
+
 /// Whether the value of a hole is the path of a file, or a part of one.
 pub fn names_file(text: &str, hole: &Range<usize>, position: &Position) -> bool {
     let command = position.command.as_deref().unwrap_or_default();
@@ -30,7 +33,8 @@ pub fn names_file(text: &str, hole: &Range<usize>, position: &Position) -> bool 
 
 /// The text from the last blank or quote on to a hole.
 fn before<'t>(text: &'t str, hole: &Range<usize>) -> &'t str {
-    let before = &text[..hole.start];
+    let far = text.floor_char_boundary(hole.start.saturating_sub(LONGEST));
+    let before = &text[far..hole.start];
     let start = before.rfind([' ', '\t', '\n', '"', '\'', '=']);
     start.map_or(before, |start| &before[start + 1..])
 }
