@@ -57,6 +57,11 @@ fn current(output: &Path, bytes: &[u8], streams: &mut Streams<'_>) -> io::Result
             )?;
             Ok(FAILED)
         }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            writeln!(streams.err, "rrc: there is no plan `{}`", output.display())?;
+            writeln!(streams.err, "help: without `--check` it is written")?;
+            Ok(FAILED)
+        }
         Err(error) => {
             writeln!(streams.err, "rrc: {}: {error}", output.display())?;
             Ok(FAILED)

@@ -112,6 +112,8 @@ pub struct Preflight<'a> {
     pub agents: &'a Commands,
     /// Variables that are given from outside.
     pub given: &'a Map,
+    /// Names that rrc gives a value itself, as far as the recipe says.
+    pub reserved: &'a [&'a str],
     pub args: &'a RunArgs,
 }
 
@@ -119,14 +121,14 @@ impl Preflight<'_> {
     /// Says what is missing; whether the run can start.
     pub fn check(&self, quiet: bool, streams: &mut Streams<'_>) -> io::Result<bool> {
         let path = search_path();
+        let mut wrong = self.wrong_answers();
         let notices = match quiet {
             true => Vec::new(),
-            false => self.notices(&path),
+            false => self.notices(&path, wrong.is_empty()),
         };
         for notice in notices {
             writeln!(streams.err, "rrc: {notice}")?;
         }
-        let mut wrong = self.wrong_answers();
         wrong.extend(self.wrong_agents(&path));
         for (words, help) in &wrong {
             writeln!(streams.err, "rrc: {}: {words}", self.file)?;
@@ -224,7 +226,8 @@ impl Preflight<'_> {
         wrong
     }
 
-    fn notices(&self, path: &OsStr) -> Vec<String> {
+    /// What is worth knowing. Who gave a wrong answer to an approval is told about that instead.
+    fn notices(&self, path: &OsStr, pauses: bool) -> Vec<String> {
         let mut notices = Vec::new();
         for need in &self.plan.needs {
             let (name, step) = (self.text(need.name), self.step(need.step));
@@ -239,7 +242,7 @@ impl Preflight<'_> {
                 NeedKind::Directory if !self.directory.join(name).is_dir() => Some(format!(
                     "step {step} runs in `{name}`, which is no directory"
                 )),
-                NeedKind::Approval if !self.answered(name) => Some(format!(
+                NeedKind::Approval if pauses && !self.answered(name) => Some(format!(
                     "the run will pause after stage {name}: nobody is here to approve it"
                 )),
                 _ => None,
@@ -254,6 +257,13 @@ impl Preflight<'_> {
                 ));
             }
         }
+        let own = self
+            .given
+            .keys()
+            .filter(|name| self.reserved.contains(&&***name));
+        notices.extend(own.map(|name| {
+            format!("rrc sets `{name}` itself: the value that is given for it counts for nothing")
+        }));
         for name in &self.args.secret {
             let given = self.given.keys().map(|name| &**name);
             let names: Vec<&str> = known.iter().copied().chain(given).collect();

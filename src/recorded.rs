@@ -317,6 +317,7 @@ fn resume(
         directory: &start.directory,
         agents: &agents,
         given: &Map::default(),
+        reserved: &[],
         args,
     };
     // What has run once may have needed what is gone now; only agents must be there.
@@ -387,10 +388,8 @@ fn restore(
             *known = value.clone();
         }
     }
-    if let Some(name) = past.missing.first() {
-        let words = format!("the value of `{name}` is secret and was not recorded");
-        let help = format!("give it again with `--set {name}=…`");
-        return refuse(&words, &help, streams).map(Some);
+    if !past.missing.is_empty() {
+        return missing(past, streams).map(Some);
     }
     if let Some(step) = past.lost.first() {
         let words = format!("step `{step}` wrote a token, which was not recorded");
@@ -398,6 +397,34 @@ fn restore(
         return refuse(&words, help, streams).map(Some);
     }
     Ok(None)
+}
+
+/// Secrets that the run had and nobody has written down.
+fn missing(past: &Past, streams: &mut Streams<'_>) -> io::Result<u8> {
+    let is_given = |name: &&String| past.variables.contains_key(name.as_str());
+    for name in &past.missing {
+        let whose = match is_given(&name) {
+            true => "",
+            false => ", and the step that sets it does not run again",
+        };
+        writeln!(
+            streams.err,
+            "rrc: the value of `{name}` is secret and was not recorded{whose}"
+        )?;
+    }
+    let sets = past.missing.iter().map(|name| format!("--set {name}=…"));
+    let sets = sets.collect::<Vec<_>>().join(" ");
+    let or = match past.missing.iter().all(|name| is_given(&name)) {
+        true => "",
+        false => ", or start a new run",
+    };
+    let word = if past.missing.len() == 1 {
+        "it"
+    } else {
+        "them"
+    };
+    writeln!(streams.err, "help: give {word} again with `{sets}`{or}")?;
+    Ok(USAGE)
 }
 
 fn is_hidden(value: &Value) -> bool {

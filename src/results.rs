@@ -231,12 +231,12 @@ pub fn summary(plan: &Plan, outcome: &Outcome, out: &mut dyn Write) -> io::Resul
         said = true;
         writeln!(out)?;
         let error = record.error.as_deref().unwrap_or("failed");
-        writeln!(
-            out,
-            "{}: {}",
-            record.path,
-            error.lines().next().unwrap_or_default()
-        )?;
+        let error = error.lines().next().unwrap_or_default();
+        let tries = match record.attempts {
+            0 | 1 => String::new(),
+            tries => format!(" (after {tries} attempts)"),
+        };
+        writeln!(out, "{}: {error}{tries}", record.path)?;
         for (stream, text) in [
             ("stdout", &record.stdout_tail),
             ("stderr", &record.stderr_tail),

@@ -64,6 +64,13 @@ pub fn load(
 }
 
 impl Loaded {
+    /// Names that rrc gives a value itself. A plan alone does not say.
+    fn reserved(&self) -> &[&str] {
+        let program = self.understood.as_ref().map(|(program, _)| program);
+        let unit = program.and_then(|program| program.units.first());
+        unit.map_or(&[], |unit| unit.reserved)
+    }
+
     /// Says why the values that were given cannot be used, where the file reads them.
     pub fn show_refusal(
         &self,
@@ -162,6 +169,7 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
         directory: &directory,
         agents: &agents,
         given: &given,
+        reserved: loaded.reserved(),
         args,
     };
     if !preflight.check(global.quiet, streams)? {
@@ -202,6 +210,9 @@ pub fn perform_and_report(
 ) -> io::Result<u8> {
     let outcome = perform(prepared, variables, memory, args, global, streams)?;
     report(prepared, &outcome, args, global.quiet, streams)?;
+    if outcome.status == RunStatus::Paused && !global.quiet {
+        say_how_to_go_on(prepared, args, streams)?;
+    }
     Ok(match outcome.signal {
         Some(Signal::Interrupt) => 130,
         Some(Signal::Terminate) => 143,
@@ -210,6 +221,25 @@ pub fn perform_and_report(
         None if args.strict && results::any_failed(&outcome) => RunStatus::Failed.exit_code(),
         None => outcome.status.exit_code(),
     })
+}
+
+/// A run that waits for an answer is of no use to somebody who does not know how to give it.
+fn say_how_to_go_on(
+    prepared: &Prepared<'_>,
+    args: &RunArgs,
+    streams: &mut Streams<'_>,
+) -> io::Result<()> {
+    let run = &prepared.settings.run_id;
+    match args.no_record {
+        true => writeln!(
+            streams.err,
+            "help: nothing was recorded, so this run cannot go on; leave out `--no-record`"
+        ),
+        false => writeln!(
+            streams.err,
+            "help: answer with `rrc run --resume {run} --approve STAGE`, or `--deny STAGE`"
+        ),
+    }
 }
 
 /// What would run. A plan alone does not say: its recipe is needed for that.

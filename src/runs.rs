@@ -5,7 +5,7 @@ use crate::results::Clock;
 use crate::{OK, Streams, recorded};
 use rrc_runtime::journal::Recorded;
 use serde_json::json;
-use std::io;
+use std::io::{self, IsTerminal};
 use std::path::Path;
 
 /// How many runs are kept when nobody says how many.
@@ -16,6 +16,15 @@ pub fn runs(args: &RunsArgs, streams: &mut Streams<'_>) -> io::Result<u8> {
     let now = Clock::now().since_1970_ms();
     if args.prune {
         return prune(&runs, now, args, streams);
+    }
+    let name = |run: &Recorded| run.start.name.chars().count();
+    let width = runs.iter().map(name).max().unwrap_or_default().max(6);
+    if io::stdout().is_terminal() && !runs.is_empty() && !args.json {
+        writeln!(
+            streams.out,
+            "{:<22}  {:<11}  {:>8}  {:>9}  {:<width$}  FILE",
+            "RUN", "STATUS", "STARTED", "DONE", "RECIPE",
+        )?;
     }
     for run in &runs {
         let start = &run.start;
@@ -39,7 +48,7 @@ pub fn runs(args: &RunsArgs, streams: &mut Streams<'_>) -> io::Result<u8> {
         };
         writeln!(
             streams.out,
-            "{}  {:<11}  {:>8}  {:>9}  {}  {}",
+            "{:<22}  {:<11}  {:>8}  {:>9}  {:<width$}  {}",
             start.run,
             run.status(),
             format!("{} ago", age(now.saturating_sub(start.started_ms))),

@@ -2,8 +2,13 @@
 
 use crate::Streams;
 use crate::disk::read_at_most;
+use rrc_compiler::codes::Severity;
+use rrc_compiler::diagnostic::Report;
+use rrc_compiler::dialect::read_values;
+use rrc_compiler::doc::{self, Schema};
+use rrc_compiler::source::{Source, Sources};
 use rrc_compiler::world::ReadError;
-use rrc_vm::convert::from_json;
+use rrc_vm::text::{json_or_text, render};
 use rrc_vm::value::{Map, Value};
 use std::io;
 use std::path::Path;
@@ -49,19 +54,43 @@ fn from_file(path: &Path) -> Result<Map, String> {
         Err(ReadError::Directory) => return Err("it is a directory".to_string()),
         Err(ReadError::Other(words)) => return Err(words),
     };
-    let json = path
-        .extension()
-        .is_some_and(|extension| extension == "json");
-    let value: serde_json::Value = if json {
-        serde_json::from_slice(&bytes).map_err(|error| error.to_string())?
-    } else {
-        serde_yaml::from_slice(&bytes).map_err(|error| error.to_string())?
+    let text = String::from_utf8(bytes).map_err(|_| "the file is not UTF-8 text")?;
+    let schema = match path.extension() {
+        Some(extension) if extension == "json" => Schema::Json,
+        _ => Schema::Yaml12,
     };
-    match from_json(&value) {
+    let value = match schema {
+        Schema::Json if text.len() > doc::MAX_BYTES => large_json(&text)?,
+        _ => values(text, schema)?,
+    };
+    match value {
         Value::Map(map) => Ok(Rc::unwrap_or_clone(map)),
         Value::Null => Ok(Map::default()),
         _ => Err("the file must hold a map of variables".to_string()),
     }
+}
+
+/// Reads values as those of a recipe are read: what is no number there is none here.
+fn values(text: String, schema: Schema) -> Result<Value, String> {
+    let mut sources = Sources::default();
+    let id = sources.add(Source::new("", text));
+    let source = sources.get(id);
+    let mut report = Report::default();
+    let value = read_values(id, &source.text, schema, &mut report);
+    let mut findings = report.findings.into_iter();
+    match findings.find(|finding| finding.severity == Severity::Error) {
+        Some(wrong) => {
+            let at = source.place(wrong.span.range().start as u32);
+            Err(format!("{}:{}: {}", at.line, at.column, wrong.message))
+        }
+        None => Ok(value.value()),
+    }
+}
+
+/// JSON that is longer than the reader that knows places takes it.
+fn large_json(text: &str) -> Result<Value, String> {
+    serde_json::from_str::<serde_json::Value>(text).map_err(|error| error.to_string())?;
+    Ok(json_or_text(text))
 }
 
 /// Sets one variable, or one field of one.
@@ -109,21 +138,12 @@ fn is_name(name: &str) -> bool {
 /// Objects, lists, numbers, booleans and null are read; everything else is text. A number only
 /// when it prints back as it was written: `007` and `1.10` are not what a program would print.
 fn typed(text: &str) -> Value {
-    match serde_json::from_str::<serde_json::Value>(text) {
-        Ok(value @ (serde_json::Value::Object(_) | serde_json::Value::Array(_))) => {
-            from_json(&value)
+    match json_or_text(text) {
+        number @ (Value::Int(_) | Value::Float(_)) if &*render(&number) != text => {
+            Value::text(text)
         }
-        Ok(serde_json::Value::Bool(value)) => Value::Bool(value),
-        Ok(serde_json::Value::Null) => Value::Null,
-        Ok(value @ serde_json::Value::Number(_)) => {
-            let number = from_json(&value);
-            if &*rrc_vm::text::render(&number) == text {
-                number
-            } else {
-                Value::text(text)
-            }
-        }
-        _ => Value::text(text),
+        Value::Text(_) => Value::text(text),
+        value => value,
     }
 }
 

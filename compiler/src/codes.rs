@@ -139,6 +139,7 @@ codes! {
     WORD_AS_CONDITION "RRC0322" "word-as-condition" Error "a word that `when` reads as the name of a value";
     CONDITION_OPERATOR "RRC0323" "condition-operator" Error "`when` with an operator, which it does not have";
     UNUSABLE_DEFAULT "RRC0324" "unusable-default" Error "a template cannot run with its own defaults";
+    NEWLINE_IN_PATH "RRC0325" "newline-in-path" Warning "a path holds the newline that a step printed";
 
     NO_SAFE_FORM "RRC0401" "no-safe-form" Error "a hole stands where no value can go safely";
     RECOVER_WITHOUT_RETRY "RRC0402" "recover-without-retry" Error "`recover` stands where nothing is tried again";
@@ -171,6 +172,7 @@ codes! {
     SECONDS_SUSPECTED "RRC0516" "seconds-suspected" Note "a `timeout` in milliseconds that looks like seconds";
     COALESCE_HIDES_ZERO "RRC0517" "coalesce-hides-zero" Note "`??` replaces the number 0 as well";
     OTHER_RUNNER "RRC0518" "other-runner" Note "text that means something else to the runner it was written for";
+    SECOND_ZERO "RRC0522" "second-zero" Warning "`grep -c … || echo 0` prints two numbers where nothing is found";
     SHELLCHECK "RRC0590" "shellcheck" Warning "shellcheck finds something in shell text";
 
     TOO_MANY_STEPS "RRC0601" "too-many-steps" Error "a recipe has more steps than rrc accepts";

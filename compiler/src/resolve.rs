@@ -14,7 +14,8 @@ use crate::codes::Severity;
 use crate::diagnostic::{Applicability, Diagnostic, Fix, Label, Report, is_plural, is_slip};
 use crate::ir::visit;
 use crate::ir::{
-    Action, Bind, Expr, ExprKind, Graph, HOOK_NAMES, LOOP_NAMES, Missing, Node, Program, Step, Unit,
+    Action, Bind, Check, Expr, ExprKind, Graph, HOOK_NAMES, LOOP_NAMES, Missing, Node, Program,
+    Step, Unit,
 };
 use crate::source::{SourceId, Span};
 use crate::spelling::{Near, Slips};
@@ -358,7 +359,11 @@ impl<'a> Scope<'a> {
 
     fn action(&mut self, action: &'a Action, report: &mut Report) {
         match action {
-            Action::Validate { name, value, .. } => self.rule(name, value.span, report),
+            Action::Validate(checks) => {
+                for Check { name, value, .. } in checks {
+                    self.rule(name, value.span, report);
+                }
+            }
             _ => visit::walk_needs(action, &mut |expr| self.read(expr, report)),
         }
         if let Action::Flow(flow) = action {

@@ -142,7 +142,7 @@ impl Sketch<'_> {
                 self.commands(&flow.root, &mut commands);
                 planned.text = Some(commands.join("\n"));
             }
-            Action::Validate { .. } | Action::Sleep { .. } => {}
+            Action::Validate(_) | Action::Sleep { .. } => {}
         }
     }
 

@@ -236,7 +236,7 @@ pub fn reply(mut outcome: Outcome, form: Form, secrets: &Secrets) -> Value {
                 outcome.signal.unwrap_or_default()
             )
         }
-        ErrorKind::Timeout => "the command took longer than allowed".to_string(),
+        ErrorKind::Timeout => format!("the command took longer than allowed ({})", error.detail),
         _ if error.detail.is_empty() => error.message.to_string(),
         _ => format!("{}: {}", error.message, error.detail),
     };

@@ -213,7 +213,8 @@ fn what_cannot_be_read() {
         .rrc(&["check", "missing.yaml"])
         .go()
         .exits(2)
-        .out_has("there is no file `missing.yaml`");
+        .out_has("there is no file `missing.yaml`")
+        .out_has("[ missing.yaml ]");
     folder.rrc(&["check", ""]).go().exits(2);
     folder
         .rrc(&["check", "secret.yaml/deeper"])

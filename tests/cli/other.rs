@@ -29,7 +29,7 @@ fn build_writes_a_plan_and_knows_whether_it_is_current() {
         .rrc(&["build", "--check", "a.yaml", "-o", "none.rrb"])
         .go()
         .exits(1)
-        .err_has("none.rrb");
+        .err_has("there is no plan `none.rrb`");
     assert!(!folder.has("none.rrb"));
     let said = folder.rrc(&["build", "a.yaml", "-o", "no/such/a.rrb"]).go();
     said.exits(2).err_has("no/such/a.rrb");

@@ -154,3 +154,18 @@ fn the_time_of_a_run_passes_while_somebody_is_asked() {
     let said = at_the_gate("", "--timeout 0.5", 1);
     assert!(said.contains("longer than allowed"), "{said}");
 }
+
+#[test]
+fn runs_are_listed_under_a_head_on_a_terminal_alone() {
+    let folder = folder();
+    folder.rrc(&["run", "a.yaml"]).go().exits(0);
+    let script = "script -qec \"$RRC runs\" /dev/null < /dev/null";
+    let said = folder.sh(script).env("TERM", "xterm").go().exits(0);
+    let lines: Vec<&str> = said.out.lines().collect();
+    let column = |word: &str| lines[0].find(word).expect(word);
+    assert_eq!(lines.len(), 2, "{}", said.out);
+    assert_eq!(lines[1].find("completed"), Some(column("STATUS")));
+    assert_eq!(lines[1].find("a.yaml"), Some(column("FILE")));
+    let said = folder.rrc(&["runs"]).go().exits(0);
+    assert_eq!(said.out.lines().count(), 1, "{}", said.out);
+}

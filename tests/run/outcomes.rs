@@ -303,7 +303,8 @@ fn an_answer_to_a_question_that_nobody_asks_is_wrong_usage() {
             .rrc(&["run", "a.yaml", args[0], args[1]])
             .go()
             .exits(2);
-        said.err_has(&args.join(" ")).err_has(help);
+        let said = said.err_has(&args.join(" ")).err_has(help);
+        assert!(!said.err.contains("will pause"), "{}", said.err);
     }
     let both = ["run", "a.yaml", "--approve", "build", "--deny", "build"];
     let said = folder.rrc(&both).go().exits(2);
@@ -504,4 +505,74 @@ fn a_variable_for_the_exit_code_is_a_number_however_a_step_failed() {
         assert_eq!(step(&all, id)["exit_code"].as_i64(), shown, "{id}");
         assert_eq!(step(&all, id)["attempts"], 1, "{id}");
     }
+}
+
+#[test]
+fn what_failed_says_its_limit_its_tries_and_its_directory() {
+    let steps = "- {id: slow, type: bash, command: sleep 9, timeout: 0.2, on_error: continue}\n\
+                 - {id: again, type: bash, command: exit 3, on_error: continue, retry: {max_attempts: 3, initial_delay: 0}}\n\
+                 - {id: there, type: bash, command: pwd, cwd: no/where, on_error: continue}\n\
+                 - {id: shell, type: bash, command: pwd, shell: ./no-shell, on_error: continue}\n";
+    let folder = Folder::with("a.yaml", amplifier(steps));
+    let said = folder.rrc(&["run", "a.yaml"]).go().exits(0);
+    for line in [
+        "slow: the command took longer than allowed (limit 200ms)\n",
+        "again: the command exited with code 3 (after 3 attempts)\n",
+        "no/where: there is no such directory\n",
+        "./no-shell: there is no such file\n",
+    ] {
+        assert!(said.out.contains(line), "{line}{}", said.out);
+    }
+}
+
+#[test]
+fn all_that_variables_should_hold_and_do_not_is_said_at_once() {
+    let steps = "steps: [{id: a, command: touch ran}]\n";
+    let folder = Folder::with(
+        "base.yaml",
+        format!("name: base\ncontext_validation: {{one: nonempty, two: nonempty}}\n{steps}"),
+    );
+    let said = folder.rrc(&["run", "base.yaml"]).go().exits(1);
+    said.out_has("`one` must not be empty, `two` must not be empty");
+    // A child adds to what its parent asks, and says otherwise by name; both come first.
+    folder.write(
+        "child.yaml",
+        "name: child\nextends: base\ncontext: {two: no, three: none}\n\
+         context_validation: {two: path, three: path}\nsteps: [{id: b, command: touch ran}]\n",
+    );
+    let said = folder.rrc(&["run", "child.yaml"]).go().exits(1);
+    said.out_has(
+        "`one` must not be empty, `two` must be a path that exists, `three` must be a path that exists",
+    );
+    assert!(!folder.has("ran"));
+}
+
+#[test]
+fn who_goes_on_after_a_secret_was_made_is_told_what_to_do() {
+    let steps = "- {id: login, type: bash, command: 'echo s3cret-made-here', output: token}\n\
+                 - {id: use, type: bash, command: 'test -e ok && printf %s {{token}} {{key}} > seen'}\n";
+    let folder = Folder::with(
+        "a.yaml",
+        format!(
+            "secrets: [token, key]\ncontext: {{key: ''}}\n{}",
+            amplifier(steps)
+        ),
+    );
+    let key = ["--set", "key=given-by-me"];
+    folder
+        .rrc(&[&["run", "a.yaml"], &key[..]].concat())
+        .go()
+        .exits(1);
+    folder.write("ok", "");
+    let resume = ["run", "a.yaml", "--resume"];
+    let said = folder.rrc(&resume).go().exits(2);
+    said.err_has("`key` is secret and was not recorded\n")
+        .err_has(
+            "`token` is secret and was not recorded, and the step that sets it does not run again",
+        )
+        .err_has("--set token=…")
+        .err_has("or start a new run");
+    let both = [&resume[..], &key, &["--set", "token=by-hand"]].concat();
+    folder.rrc(&both).go().exits(0);
+    assert_eq!(folder.read("seen"), "by-hand\ngiven-by-me");
 }

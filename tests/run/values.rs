@@ -262,3 +262,55 @@ fn a_name_that_cannot_be_set_is_wrong_usage() {
     }
     assert!(!folder.has("ran"));
 }
+
+#[test]
+fn values_of_a_file_are_read_as_those_of_a_recipe() {
+    let digits = "123456789012345678901234567890123456789012345678901";
+    let recipe = format!(
+        "context: {{a: 1, b: [1]}}\n{}",
+        amplifier("- {id: a, type: bash, command: 'echo {{a}} {{b}}', output: o}\n")
+    );
+    let folder = Folder::with("a.yaml", recipe);
+    folder.write("v.yaml", format!("a: {digits}\nb: [{digits}, 7]\n"));
+    folder.write(
+        "v.json",
+        format!("{{\"a\": {digits}, \"b\": [{digits}, 7]}}"),
+    );
+    let set = [format!("a={digits}"), format!("b=[{digits}, 7]")];
+    let expected = format!("{digits} [\"{digits}\",7]\n");
+    for args in [
+        ["--vars", "v.yaml"].as_slice(),
+        &["--vars", "v.json"],
+        &["-s", &set[0], "-s", &set[1]],
+    ] {
+        assert_eq!(run(&folder, args, 0)["context"]["o"], expected, "{args:?}");
+    }
+    folder.write("twice.yaml", "a: 1\nb: 2\na: 3\n");
+    folder.write("twice.json", "{\"a\": 1, \"b\": 2,\n\"a\": 3}");
+    for (file, place) in [("twice.yaml", "3:1"), ("twice.json", "2:2")] {
+        let said = folder.rrc(&["run", "a.yaml", "--vars", file]).go().exits(2);
+        said.err_has(&format!("--vars {file}: {place}: `a` stands twice"));
+    }
+}
+
+#[test]
+fn a_value_for_a_name_that_rrc_sets_itself_is_not_passed_over_in_silence() {
+    let recipe = amplifier("- {id: a, type: bash, command: 'echo {{recipe.name}}'}\n");
+    let folder = Folder::with("a.yaml", recipe);
+    let said = folder
+        .rrc(&["run", "a.yaml", "-s", "recipe=x"])
+        .go()
+        .exits(0);
+    said.err_has("rrc sets `recipe` itself");
+    // Where it is a name like any other, there is nothing to say.
+    folder.write(
+        "a.yaml",
+        "name: a\nsteps: [{id: a, command: 'echo {{recipe}} > ran'}]\n",
+    );
+    let said = folder
+        .rrc(&["run", "a.yaml", "-s", "recipe=x"])
+        .go()
+        .exits(0);
+    assert!(!said.err.contains("itself"), "{}", said.err);
+    assert_eq!(folder.read("ran"), "x\n");
+}

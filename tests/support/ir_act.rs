@@ -3,7 +3,7 @@
 use super::ir_eval::{eval, fail, literal, script, text};
 use super::ir_task::Task;
 use super::walk::{Out, Walker};
-use rrc_compiler::ir::{Action, Call, Exports, HOOK_NAMES, Step, Text};
+use rrc_compiler::ir::{Action, Call, Check, Exports, HOOK_NAMES, Step, Text};
 use rrc_compiler::schedule::set_by_all;
 use rrc_vm::fault::{Failure, FailureKind};
 use rrc_vm::isa::Status;
@@ -131,12 +131,20 @@ impl Walker<'_> {
                 ];
                 (HostKind::Approve, args)
             }
-            Action::Validate { name, rule, value } => {
+            Action::Validate(checks) => {
                 self.saw("validate");
+                let words = |word: fn(&Check) -> &String| {
+                    let words = checks.iter().map(|check| Value::text(word(check).as_str()));
+                    Value::list(words.collect())
+                };
+                let values: Result<Vec<Value>, _> = checks
+                    .iter()
+                    .map(|check| eval(&check.value, scope))
+                    .collect();
                 let args = vec![
-                    ("name", Value::text(name.as_str())),
-                    ("rule", Value::text(rule.as_str())),
-                    ("value", eval(value, scope)?),
+                    ("names", words(|check| &check.name)),
+                    ("rules", words(|check| &check.rule)),
+                    ("values", Value::list(values?)),
                 ];
                 (HostKind::Validate, args)
             }

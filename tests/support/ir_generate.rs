@@ -4,10 +4,10 @@
 //! variables of their own only.
 
 use rrc_compiler::ir::{
-    Action, Agent, Approve, Attempts, Bind, Call, Compare, Each, Equality, Exec, Exports, Expr,
-    ExprKind, Form, Growth, Guard, HOOK_NAMES, Hooks, Input, Literal, Missing, Node, OnFailure,
-    Part, Program, Read, RunLimits, SESSION, Script, ScriptPart, ScriptVar, Step, Store, Text,
-    Truth, Unit, VarForm, While,
+    Action, Agent, Approve, Attempts, Bind, Call, Check, Compare, Each, Equality, Exec, Exports,
+    Expr, ExprKind, Form, Growth, Guard, HOOK_NAMES, Hooks, Input, Literal, Missing, Node,
+    OnFailure, Part, Program, Read, RunLimits, SESSION, Script, ScriptPart, ScriptVar, Step, Store,
+    Text, Truth, Unit, VarForm, While,
 };
 use rrc_compiler::source::{SourceId, Span};
 use rrc_vm::generate::Random;
@@ -126,6 +126,7 @@ impl Generator {
                 true => vec![SESSION],
                 false => Vec::new(),
             },
+            optional: Vec::new(),
             secrets: Vec::new(),
             limits,
             exports: self.exports(),
@@ -352,6 +353,7 @@ impl Generator {
             name: g.one_of(&["V", "W", "RECIPE_VAR_a"]).to_string(),
             value: g.expr(1),
             form: g.one_of(&forms),
+            path: None,
         });
         Script {
             span: span(),
@@ -579,11 +581,19 @@ impl Generator {
                 timeout_ms: self.maybe(2, |_| 1000),
                 default_approve: self.random.once_in(2),
             }),
-            14 => Action::Validate {
-                name: "a".to_string(),
-                rule: "path".to_string(),
-                value: self.expr(2),
-            },
+            14 => {
+                let check = |name: &str, value| Check {
+                    name: name.to_string(),
+                    rule: "path".to_string(),
+                    value,
+                };
+                let fixed = ExprKind::Literal(Literal::Text("b".to_string()));
+                let fixed = Expr {
+                    span: span(),
+                    kind: fixed,
+                };
+                Action::Validate(vec![check("a", self.expr(2)), check("b", fixed)])
+            }
             _ => Action::Sleep { ms: self.expr(1) },
         }
     }

@@ -129,7 +129,7 @@ host_kinds! {
     4 Approve "approve" [stage prompt timeout_ms default] "ask whether to go on";
     5 Sleep "sleep" [ms] "wait";
     6 Hook "hook" [script event vars ambient timeout_ms] "run a hook; it cannot fail the step";
-    7 Validate "validate" [name rule value] "check a variable against a rule that needs the outside: a path, a repository";
+    7 Validate "validate" [names rules values] "check variables against rules that need the outside: a path, a repository";
 }
 
 /// One entry of the table of calls. What is not in the table cannot be asked for.

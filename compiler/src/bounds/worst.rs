@@ -294,7 +294,7 @@ impl Walk<'_> {
                 ),
                 ..nothing
             },
-            Action::Validate { .. } => nothing,
+            Action::Validate(_) => nothing,
             Action::Flow(flow) => {
                 let worst = stage(&flow.root);
                 Worst {

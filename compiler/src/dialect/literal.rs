@@ -2,8 +2,20 @@
 
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Fix, Report};
-use crate::doc::{Kind, Node, Plain, Schema, differs, quoted, resolve};
+use crate::doc::{Kind, Node, Plain, Schema, differs, json, quoted, resolve, yaml};
 use crate::ir::Literal;
+use crate::source::SourceId;
+use bumpalo::Bump;
+
+/// The value of a file that holds nothing but values; null of one that holds nothing.
+pub fn read_values(source: SourceId, text: &str, schema: Schema, report: &mut Report) -> Literal {
+    let arena = Bump::new();
+    let root = match schema {
+        Schema::Json => json::read(&arena, source, text, report),
+        Schema::Yaml11 | Schema::Yaml12 => yaml::read(&arena, source, text, report),
+    };
+    root.map_or(Literal::Null, |root| literal(root, schema, report))
+}
 
 /// A value as the dialect's schema reads it. A scalar that the other schema would read otherwise
 /// is a finding: the file says one thing to one reader and another to the next.

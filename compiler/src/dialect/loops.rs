@@ -314,7 +314,7 @@ fn once(step: &mut Step) {
         Action::Agent(agent) => agent.once = true,
         Action::Call(call) => call.once = true,
         Action::Flow(flow) => flow.around.once = true,
-        Action::Approve(_) | Action::Validate { .. } | Action::Sleep { .. } => {}
+        Action::Approve(_) | Action::Validate(_) | Action::Sleep { .. } => {}
     });
 }
 

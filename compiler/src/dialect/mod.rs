@@ -8,6 +8,7 @@ pub mod amplifier;
 pub mod amplihack;
 mod blocks;
 pub mod choose;
+mod counted;
 pub mod fields;
 mod halves;
 mod header;
@@ -27,6 +28,7 @@ pub mod template;
 mod text;
 mod variables;
 
+pub use literal::read_values;
 pub use order::unknown_step;
 pub use recipe::{Lowered, Options, Parent, lower, lower_expression};
 

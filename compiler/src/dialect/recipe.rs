@@ -11,8 +11,8 @@ use crate::diagnostic::{Diagnostic, Fix, Report, nearest};
 use crate::doc::fields::{Fields, name_span, text_of};
 use crate::doc::{Node as Doc, Text as Written};
 use crate::ir::{
-    Action, Approve, Attempts, Expr, ExprKind, Graph, Guard, Hooks, Input, Literal, Missing, Node,
-    OnFailure, RunLimits, SESSION, Step, Store, Text, Unit, visit,
+    Action, Approve, Attempts, Check, Expr, ExprKind, Graph, Guard, Hooks, Input, Literal, Missing,
+    Node, OnFailure, RunLimits, SESSION, Step, Store, Text, Unit, visit,
 };
 use crate::source::{SourceId, Span};
 use rrc_vm::plan::StepKind;
@@ -77,9 +77,9 @@ pub fn lower(
     let secrets = lower.secrets(&fields);
     lower.secrets.extend(secrets.iter().cloned());
     let hooks = lower.hooks(&fields);
-    let (checks, optional) = lower.validations(&fields);
+    let (check, optional) = lower.validation(&fields);
     let mut steps = lower.all_steps(&fields);
-    steps.splice(..0, checks);
+    steps.splice(..0, check);
     lower.unique_ids(&steps);
     let after = order::check(node, lower.report);
     raw::check(&lower.pasted, &steps, lower.report);
@@ -314,10 +314,10 @@ impl Lower<'_> {
         }
     }
 
-    /// Rules about variables are checked by steps that nobody sees, before the first one; some
+    /// Rules about variables are checked by a step that nobody sees, before the first one; some
     /// variables have a rule only to say that they may be missing.
-    fn validations(&mut self, fields: &Fields<'_>) -> (Vec<Step>, Vec<(String, Span)>) {
-        let (mut steps, mut optional) = (Vec::new(), Vec::new());
+    fn validation(&mut self, fields: &Fields<'_>) -> (Option<Step>, Vec<(String, Span)>) {
+        let (mut checks, mut optional) = (Vec::new(), Vec::new());
         let rules = ["nonempty", "git_repo", "path", "optional"];
         for entry in fields
             .map("context_validation", self.report)
@@ -350,18 +350,21 @@ impl Lower<'_> {
                 name: name.to_string(),
                 missing: Missing::Null,
             };
-            let action = Action::Validate {
+            checks.push(Check {
                 name: name.to_string(),
                 rule: rule.text().to_string(),
                 value: Expr { span, kind },
-            };
-            let step = hidden(format!("validate {name}"), span, StepKind::Group);
-            steps.push(Step {
-                node: Node::Act(Box::new(action)),
-                ..step
             });
         }
-        (steps, optional)
+        let step = checks.first().map(|first| {
+            let span = first.value.span;
+            hidden("context_validation".to_string(), span, StepKind::Group)
+        });
+        let step = step.map(|step| Step {
+            node: Node::Act(Box::new(Action::Validate(checks))),
+            ..step
+        });
+        (step, optional)
     }
 
     fn all_steps(&mut self, fields: &Fields<'_>) -> Vec<Step> {

@@ -6,7 +6,7 @@
 use super::blocks::{self, Tags};
 use super::halves::{self, Suspect};
 use super::variables::shell_names;
-use super::{Dialect, portable, printed};
+use super::{Dialect, counted, portable, printed};
 use crate::codes::{self, Severity};
 use crate::diagnostic::{Diagnostic, Edit, Fix, Report};
 use crate::doc::Text as Written;
@@ -356,6 +356,7 @@ impl Lower<'_> {
         let scanned = expr::scan(written.text());
         halves::suspect(written, &scanned.unclosed, false, &mut self.suspects);
         self.holes(written, scanned.problems);
+        counted::check(written, self.report);
         let mentions = shell::mentions(written.text());
         let mut script = Script {
             span: written.whole(),
@@ -445,17 +446,24 @@ impl Lower<'_> {
                 | shell::Use::Unused
                 | shell::Use::Refused => continue,
             };
+            let path = shell::names_file(&plain.text, &at.range, position)
+                .then(|| written.span(hole.range.clone()));
             let known = &mut known[first][usize::from(form != VarForm::Text)];
             match known.and_then(|known| script.vars.get_mut(known)) {
-                // The stricter form holds for both places.
-                Some(var) if form == VarForm::Integer => var.form = form,
-                Some(_) => {}
+                Some(var) => {
+                    // The stricter form holds for both places.
+                    if form == VarForm::Integer {
+                        var.form = form;
+                    }
+                    var.path = var.path.or(path);
+                }
                 None => {
                     *known = Some(script.vars.len());
                     script.vars.push(ScriptVar {
                         name,
                         value: value(hole),
                         form,
+                        path,
                     });
                 }
             }

@@ -63,7 +63,7 @@ fn instead(must: &str, node: Node<'_>) -> String {
             return "no hole is filled in here: write the number itself".to_string();
         }
         let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == ' ');
-        if digits.parse::<f64>().is_ok() {
+        if digits != text && digits.parse::<f64>().is_ok() {
             return format!("write `{digits}`, without a unit");
         }
     }

@@ -8,7 +8,7 @@ use super::Emitter;
 use super::builder::{Label, Tables, Writer};
 use super::expr::{self, Operand, SCOPE};
 use crate::ir::{
-    Action, Agent, Exec, Exports, Expr, ExprKind, HOOK_NAMES, Literal, OnFailure, Script,
+    Action, Agent, Check, Exec, Exports, Expr, ExprKind, HOOK_NAMES, Literal, OnFailure, Script,
     ScriptPart, Step, Text, VarForm,
 };
 use crate::shell::needed;
@@ -107,11 +107,20 @@ impl Emitter<'_> {
                 self.tables.need(NeedKind::Approval, &approve.stage, step);
                 call.ask(w, &mut self.tables, step);
             }
-            Action::Validate { name, rule, value } => {
+            Action::Validate(checks) => {
+                let words = |word: fn(&Check) -> &String| {
+                    let words = checks
+                        .iter()
+                        .map(|check| Literal::Text(word(check).clone()));
+                    Literal::List(words.collect())
+                };
                 let mut call = Arguments::new(HostKind::Validate);
-                call.fix("name", Literal::Text(name.clone()));
-                call.fix("rule", Literal::Text(rule.clone()));
-                self.value(w, &mut call, "value", value, failed);
+                call.fix("names", words(|check| &check.name));
+                call.fix("rules", words(|check| &check.rule));
+                let values = checks.iter().map(|check| &check.value);
+                expr::list(w, &mut self.tables, values);
+                w.push(Instr::JumpFailed { to: w.to(failed) });
+                call.open(w, "values");
                 call.ask(w, &mut self.tables, step);
             }
             Action::Sleep { ms } => {

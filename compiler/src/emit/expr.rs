@@ -244,8 +244,12 @@ pub fn text(writer: &mut Writer, tables: &mut Tables, text: &Text) {
     concat(writer, tables, &text.parts);
 }
 
-/// A list that is too long for one instruction: a failure in one item is the failure of all.
-fn list(writer: &mut Writer, tables: &mut Tables, items: &[Expr]) {
+/// A list of any length, item by item: a failure in one item is the failure of all.
+pub fn list<'e>(
+    writer: &mut Writer,
+    tables: &mut Tables,
+    items: impl IntoIterator<Item = &'e Expr>,
+) {
     let end = writer.label();
     let local = writer.local();
     writer.push(Instr::EmptyList {});

@@ -15,6 +15,16 @@ pub struct Printed {
     pub lines: bool,
 }
 
+impl Printed {
+    /// Whole lines, and nothing else is known.
+    pub fn lines() -> Printed {
+        Printed {
+            lines: true,
+            ..Printed::default()
+        }
+    }
+}
+
 /// Longer scripts are not looked at: nobody prints constants with them.
 const LONGEST: usize = 64 * 1024;
 
@@ -181,6 +191,7 @@ fn prints_whole_lines(name: &str) -> bool {
             | "hostname"
             | "id"
             | "ls"
+            | "mktemp"
             | "nproc"
             | "pwd"
             | "realpath"

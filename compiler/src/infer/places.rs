@@ -5,6 +5,7 @@ use crate::ir::{
     Action, Each, Expr, ExprKind, Graph, Guard, Node, Part, Program, Script, ScriptPart, Step,
     Text, VarForm,
 };
+use crate::source::Span;
 
 /// One place, and what is known there.
 pub enum Place<'p, 'a> {
@@ -19,6 +20,12 @@ pub enum Place<'p, 'a> {
         value: &'a Expr,
         of: &'p Type,
         deadline: bool,
+    },
+    /// A value that is a path, or a part of one.
+    Path {
+        value: &'a Expr,
+        of: &'p Type,
+        span: Span,
     },
 }
 
@@ -81,6 +88,19 @@ impl<'a> Walk<'_, 'a> {
         }
     }
 
+    fn path(&mut self, text: &'a Text) {
+        for part in &text.parts {
+            if let Part::Value { expr, .. } = part {
+                let of = self.expr(expr);
+                self.show(&Place::Path {
+                    value: expr,
+                    of: &of,
+                    span: expr.span,
+                });
+            }
+        }
+    }
+
     fn script(&mut self, script: &'a Script) {
         for part in &script.parts {
             match part {
@@ -93,6 +113,13 @@ impl<'a> Walk<'_, 'a> {
         }
         for var in &script.vars {
             let of = self.expr(&var.value);
+            if let Some(span) = var.path {
+                self.show(&Place::Path {
+                    value: &var.value,
+                    of: &of,
+                    span,
+                });
+            }
             if var.form != VarForm::Text {
                 self.show(&Place::Integer {
                     value: &var.value,
@@ -166,21 +193,15 @@ impl<'a> Walk<'_, 'a> {
                 for text in exec.env.iter().map(|(_, text)| text) {
                     self.text(text);
                 }
-                for text in exec.cwd.iter().chain(&exec.stdin) {
-                    self.text(text);
-                }
+                exec.stdin.iter().for_each(|text| self.text(text));
+                exec.cwd.iter().for_each(|text| self.path(text));
             }
             // Whether a variable is there is what a validation asks; it is not a mistake to ask.
-            Action::Validate { .. } => {}
+            Action::Validate(_) => {}
             Action::Agent(agent) => {
                 self.text(&agent.prompt);
-                for text in agent
-                    .cwd
-                    .iter()
-                    .chain(agent.env.iter().map(|(_, text)| text))
-                {
-                    self.text(text);
-                }
+                agent.env.iter().for_each(|(_, text)| self.text(text));
+                agent.cwd.iter().for_each(|text| self.path(text));
             }
             Action::Call(call) => {
                 self.text(&call.recipe);

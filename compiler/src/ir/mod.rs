@@ -282,17 +282,21 @@ pub enum Action {
     Call(Call),
     /// Ask whether to go on.
     Approve(Approve),
-    /// Check a variable against a rule; what does not hold is the step's failure.
-    Validate {
-        name: String,
-        rule: String,
-        value: Expr,
-    },
+    /// Check variables against rules; what does not hold, all of it, is the step's failure.
+    Validate(Vec<Check>),
     Sleep {
         ms: Expr,
     },
     /// Commands that hand bytes to each other.
     Flow(Box<flow::Flow>),
+}
+
+/// What a variable must hold.
+#[derive(Clone, Debug)]
+pub struct Check {
+    pub name: String,
+    pub rule: String,
+    pub value: Expr,
 }
 
 /// A gate.
@@ -404,6 +408,8 @@ pub struct ScriptVar {
     pub name: String,
     pub value: Expr,
     pub form: VarForm,
+    /// A place where the script takes it for a path, or for the start of one.
+    pub path: Option<Span>,
 }
 
 /// What a script may rely on about a variable.

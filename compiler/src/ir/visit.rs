@@ -82,7 +82,7 @@ pub fn walk_action<'a>(action: &'a Action, visit: &mut dyn FnMut(&'a Expr)) {
                 .for_each(|(_, value)| walk(value, visit));
         }
         Action::Approve(approve) => walk_text(&approve.prompt, visit),
-        Action::Validate { value, .. } => walk(value, visit),
+        Action::Validate(checks) => checks.iter().for_each(|check| walk(&check.value, visit)),
         Action::Sleep { ms } => walk(ms, visit),
         Action::Flow(flow) => {
             walk_needs(action, visit);

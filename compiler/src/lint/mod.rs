@@ -14,6 +14,7 @@ pub mod given;
 mod in_number;
 mod known;
 mod never_equal;
+mod newline_in_path;
 mod no_such_field;
 mod not_a_list;
 mod not_a_number;
@@ -178,6 +179,10 @@ pub static VALUES: &[ValueLint] = &[
         code: &codes::NOT_A_NUMBER,
         check: not_a_number::check,
     },
+    ValueLint {
+        code: &codes::NEWLINE_IN_PATH,
+        check: newline_in_path::check,
+    },
 ];
 
 pub fn lint(program: &Program, links: &Links<'_>, facts: &Facts<'_>, report: &mut Report) {
@@ -222,10 +227,11 @@ pub fn lint(program: &Program, links: &Links<'_>, facts: &Facts<'_>, report: &mu
     let known: FxHashSet<_> = values.findings.iter().map(|finding| finding.span).collect();
     let findings = &mut report.findings;
     findings.retain(|finding| !is_guess(finding) || !known.contains(&finding.span));
-    // A value that is text where a map was meant is one mistake, however often it is read.
+    // A value that is not what was meant is one mistake, however often it is read.
+    let of_a_value = [&codes::FIELD_OF_TEXT, &codes::NEWLINE_IN_PATH];
     let mut said = FxHashSet::default();
     values.findings.retain(|finding| {
-        finding.code != &codes::FIELD_OF_TEXT
+        !of_a_value.contains(&finding.code)
             || said.insert((finding.span.source, finding.message.clone()))
     });
     report.findings.extend(values.findings);

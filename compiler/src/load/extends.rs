@@ -1,7 +1,7 @@
 //! A recipe and the one it extends become one.
 
 use crate::dialect::Parent;
-use crate::ir::{Action, Node, Script, Step, Unit};
+use crate::ir::{Action, Check, Node, Script, Step, Unit};
 
 /// The parent's steps first; a child's step of the same id takes the place of the parent's.
 pub(super) fn merge(mut base: Unit, mut child: Unit, parent: &Parent) -> Unit {
@@ -9,6 +9,7 @@ pub(super) fn merge(mut base: Unit, mut child: Unit, parent: &Parent) -> Unit {
         .into_iter()
         .filter_map(open_graph)
         .collect();
+    let check = join_checks(take_check(&mut base.steps), take_check(&mut child.steps));
     for step in child.steps {
         match base.steps.iter_mut().find(|known| known.id == step.id) {
             Some(known) => *known = step,
@@ -18,6 +19,7 @@ pub(super) fn merge(mut base: Unit, mut child: Unit, parent: &Parent) -> Unit {
     if let Some(graph) = graphs.pop() {
         close_graph(&mut base.steps, graph, graphs.pop());
     }
+    base.steps.splice(..0, check);
     for input in child.inputs {
         match base
             .inputs
@@ -72,20 +74,44 @@ fn open_graph(steps: &mut Vec<Step>) -> Option<Step> {
     Some(held)
 }
 
-/// Puts the steps that can wait for each other back into a graph; what is checked before the first
-/// of them stays before it.
+/// Puts the steps that can wait for each other back into a graph.
 fn close_graph(steps: &mut Vec<Step>, mut held: Step, other: Option<Step>) {
-    let checks = |step: &Step| match &step.node {
-        Node::Act(action) => matches!(**action, Action::Validate { .. }),
-        _ => false,
-    };
-    let (first, rest) = std::mem::take(steps).into_iter().partition(checks);
-    *steps = first;
     if let Node::Graph(graph) = &mut held.node {
-        graph.steps = rest;
+        graph.steps = std::mem::take(steps);
         if let Some(Node::Graph(other)) = other.map(|other| other.node) {
             graph.after.extend(other.after);
         }
     }
     steps.push(held);
+}
+
+/// Takes out the step that checks variables before the first of the others.
+fn take_check(steps: &mut Vec<Step>) -> Option<Step> {
+    let checks = |step: &mut Step| checks(step).is_some();
+    let at = steps.iter_mut().position(checks)?;
+    Some(steps.remove(at))
+}
+
+fn checks(step: &mut Step) -> Option<&mut Vec<Check>> {
+    let Node::Act(action) = &mut step.node else {
+        return None;
+    };
+    match &mut **action {
+        Action::Validate(checks) => Some(checks),
+        _ => None,
+    }
+}
+
+/// What both ask of variables; of one that both speak of, what the child asks.
+fn join_checks(base: Option<Step>, child: Option<Step>) -> Option<Step> {
+    let (mut base, mut child) = match (base, child) {
+        (Some(base), Some(child)) => (base, child),
+        (base, child) => return base.or(child),
+    };
+    let own = checks(&mut child).map(std::mem::take).unwrap_or_default();
+    if let Some(all) = checks(&mut base) {
+        all.retain(|check| own.iter().all(|own| own.name != check.name));
+        all.extend(own);
+    }
+    Some(base)
 }

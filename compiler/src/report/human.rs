@@ -8,7 +8,7 @@
 //! costs what its own lines cost, however large the file.
 
 use super::{Options, acts_on_terminal, link, printable, shown};
-use crate::codes::Severity;
+use crate::codes::{self, Severity};
 use crate::diagnostic::{Applicability, Diagnostic, Fix};
 use crate::source::{SourceId, Sources, Span};
 use ariadne::{Cache, Color, Config, IndexType, Label, Report, ReportKind};
@@ -77,7 +77,12 @@ fn write_one(
         .partition(|label| is_drawn(label.span, finding.span, sources));
     if source.text.is_empty() {
         // There is no line to draw: the finding is about the file.
-        writeln!(out, "   ──[ {} ]", link(sources, finding.span))?;
+        let place = match finding.code == &codes::UNREADABLE_FILE {
+            // A file that is not there has no first line either.
+            true => printable(&source.name).into_owned(),
+            false => link(sources, finding.span),
+        };
+        writeln!(out, "   ──[ {place} ]")?;
         for label in &drawn {
             tell(label.span, &label.message, sources, &paint, out)?;
         }

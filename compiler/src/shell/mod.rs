@@ -6,6 +6,7 @@
 //! and no values, and it does not run anything.
 
 mod command;
+mod files;
 mod heredoc;
 mod mention;
 mod needed;
@@ -20,6 +21,7 @@ mod word;
 #[cfg(test)]
 mod tests;
 
+pub use files::names_file;
 pub use mention::{Mentioned, is_nounset, mentions, spelt, stands_for};
 pub use needed::{is_builtin, needed};
 pub use position::{Place, Position, Problem, Quote, Repair, Use};

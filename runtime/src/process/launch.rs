@@ -237,7 +237,10 @@ fn enter(cwd: &Path) -> Result<PathBuf, Failure> {
         ExecError::new(ErrorKind::InvalidCwd, detail)
     };
     let absolute = std::path::absolute(cwd).map_err(|error| refuse(&error))?;
-    let metadata = absolute.metadata().map_err(|error| refuse(&error))?;
+    let metadata = absolute.metadata().map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => refuse(&"there is no such directory"),
+        _ => refuse(&error),
+    })?;
     if !metadata.is_dir() {
         return Err(refuse(&"not a directory"));
     }
@@ -258,6 +261,9 @@ pub fn find_program(word: &str, path: &OsStr, cwd: &Path) -> Result<PathBuf, Exe
         return match file.metadata() {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 Err(unusable(&error.to_string()))
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Err(missing("there is no such file"))
             }
             Err(error) => Err(missing(&error.to_string())),
             Ok(metadata) if metadata.is_dir() => Err(unusable("is a directory")),
