@@ -32,9 +32,11 @@ impl<'a> Lower<'_, 'a> {
         let at = program(words);
         self.value_as_command(text, words, at, env);
         self.value_as_option(text, words, at, env);
-        for number in at + 1..words.len() {
-            self.list_in_word(text, words, number, env);
-            self.secret_by_name(text, words, number, env);
+        for (number, word) in words.iter().enumerate().skip(at + 1) {
+            for (range, name) in values(word) {
+                self.list_in_word(text, words, number, &range, name, env);
+                self.secret_by_name(text, words, number, &range, name, env);
+            }
         }
     }
 
@@ -113,66 +115,72 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// A list that is given to a program as it is.
-    fn list_in_word(&mut self, text: Text<'a>, words: &[Word], number: usize, env: &Env<'a>) {
+    fn list_in_word(
+        &mut self,
+        text: Text<'a>,
+        words: &[Word],
+        number: usize,
+        range: &Range<usize>,
+        name: &str,
+        env: &Env<'a>,
+    ) {
+        let list = match kind(name, env) {
+            Some(kind) => *kind == ValueKind::List,
+            None => env
+                .preset(name)
+                .is_some_and(|preset| matches!(preset.value, Literal::List(_))),
+        };
         let word = &words[number];
-        let says_json = |word: &Word| word.text.to_ascii_lowercase().contains("json");
-        if says_json(word)
-            || says_json(&words[number - 1])
-            || word.text.starts_with(['{', '[']) && holes::pieces(&word.text).len() > 1
-        {
+        let json = |word: &Word| word.text.to_ascii_lowercase().contains("json");
+        let document = word.text.starts_with(['{', '[']) && range.start > 1;
+        if !list || document || json(word) || json(&words[number - 1]) {
             return;
         }
-        for (range, name) in values(word) {
-            let list = match kind(name, env) {
-                Some(kind) => *kind == ValueKind::List,
-                None => matches!(
-                    env.preset(name).map(|preset| &preset.value),
-                    Some(Literal::List(_))
-                ),
-            };
-            if list {
-                let message = format!("`{name}` is a list: it becomes one word, as JSON");
-                let span = text.span(word.source(range));
-                self.report_once(Diagnostic::new(&codes::LIST_IN_WORD, span, message).help(
-                    format!(
-                        "write `{{{name}[0]}}` for an item, or `\"repeat\": \"{{{name}.length}}\"` \
-                         and `{{{name}[index]}}` for each"
-                    ),
-                ));
-            }
-        }
+        let message = format!("`{name}` is a list: it becomes one word, as JSON");
+        let span = text.span(word.source(range.clone()));
+        self.report_once(
+            Diagnostic::new(&codes::LIST_IN_WORD, span, message).help(format!(
+                "write `{{{name}[0]}}` for an item, or `\"repeat\": \"{{{name}.length}}\"` \
+                 and `{{{name}[index]}}` for each"
+            )),
+        );
     }
 
     /// A value that is secret by its name, or by the option before it.
-    fn secret_by_name(&mut self, text: Text<'a>, words: &[Word], number: usize, env: &Env<'a>) {
+    fn secret_by_name(
+        &mut self,
+        text: Text<'a>,
+        words: &[Word],
+        number: usize,
+        range: &Range<usize>,
+        name: &str,
+        env: &Env<'a>,
+    ) {
         // What is secret in a recipe is said there.
         if self.in_recipe {
             return;
         }
         let word = &words[number];
-        for (range, name) in values(word) {
-            let option = match word.text.get(..range.start - 1).unwrap_or_default() {
-                "" => &words[number - 1].text,
-                own => own,
-            };
-            let option = option.strip_prefix("--").unwrap_or_default();
-            let counted = matches!(
-                kind(name, env),
-                Some(ValueKind::Int | ValueKind::Number | ValueKind::Bool)
-            );
-            if counted || !(is_secret(name) || is_secret(option.trim_end_matches('='))) {
-                continue;
-            }
-            let program = words.first().map_or("", |word| base(&word.text));
-            let message =
-                format!("`{name}` becomes an argument of `{program}`, which others can see");
-            let span = text.span(word.source(range));
-            self.report_once(
-                Diagnostic::new(&codes::SECRET_IN_ARGV, span, message)
-                    .severity(Severity::Note)
-                    .help("have the command read it from its environment, its input or a file"),
-            );
+        let option = match word.text.get(..range.start - 1).unwrap_or_default() {
+            "" => &words[number - 1].text,
+            own => own,
+        };
+        let option = option.strip_prefix("--").unwrap_or_default();
+        let counted = matches!(
+            kind(name, env),
+            Some(ValueKind::Int | ValueKind::Number | ValueKind::Bool)
+        );
+        if counted || !(is_secret(name) || is_secret(option.trim_end_matches('='))) {
+            return;
         }
+        let program = words.first().map_or("", |word| base(&word.text));
+        let message = format!("`{name}` becomes an argument of `{program}`, which others can see");
+        let span = text.span(word.source(range.clone()));
+        self.report_once(
+            Diagnostic::new(&codes::SECRET_IN_ARGV, span, message)
+                .severity(Severity::Note)
+                .help("have the command read it from its environment, its input or a file"),
+        );
     }
 }
 
@@ -182,6 +190,9 @@ fn kind<'e>(name: &str, env: &'e Env<'_>) -> Option<&'e ValueKind> {
 
 /// The values that stand in a word as they are, and the places of their names.
 fn values(word: &Word) -> Vec<(Range<usize>, &str)> {
+    if !word.text.contains('{') {
+        return Vec::new();
+    }
     let name = |piece| {
         let Piece::Hole(range) = piece else {
             return None;
@@ -219,13 +230,13 @@ fn may_be_option(word: &Word) -> bool {
 
 /// Whether the last word of a name says that what it holds is secret.
 fn is_secret(name: &str) -> bool {
-    let mut words = name.rsplit(['-', '_']).map(str::to_ascii_lowercase);
+    let mut words = name.rsplit(['-', '_']);
     let last = words.next().unwrap_or_default();
     let before = words.next().unwrap_or_default();
-    match last.as_str() {
-        "password" | "passwd" | "passphrase" | "secret" | "apikey" => true,
-        "token" => !matches!(before.as_str(), "max" | "min" | "per"),
-        "key" => matches!(before.as_str(), "api" | "secret" | "private"),
-        _ => false,
-    }
+    let is = |word: &str, known: &[&str]| known.iter().any(|k| k.eq_ignore_ascii_case(word));
+    is(
+        last,
+        &["password", "passwd", "passphrase", "secret", "apikey"],
+    ) || is(last, &["token"]) && !is(before, &["max", "min", "per"])
+        || is(last, &["key"]) && is(before, &["api", "secret", "private"])
 }

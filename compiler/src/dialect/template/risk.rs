@@ -42,10 +42,13 @@ pub fn base(word: &str) -> &str {
 
 /// The position of the program that runs in the end, behind those that only start it.
 pub fn program(words: &[Word]) -> usize {
+    let wrapper = |word: &Word| {
+        let name = base(&word.text);
+        let found = WRAPPERS.iter().find(|(known, _)| *known == name);
+        found.map(|(_, flags)| *flags)
+    };
     let mut at = 0;
-    while let Some(word) = words.get(at)
-        && let Some((_, flags)) = WRAPPERS.iter().find(|(name, _)| *name == base(&word.text))
-    {
+    while let Some(flags) = words.get(at).and_then(wrapper) {
         at += 1;
         while let Some(word) = words.get(at)
             && is_own(&word.text)
