@@ -1,49 +1,122 @@
 //! The commands that ask agents: templates in `rrc.toml`, compiled before a run that needs them.
 
 use crate::cli::Global;
+use crate::config::Config;
 use crate::{Streams, plan};
 use rrc_compiler::codes::Severity;
+use rrc_compiler::diagnostic::Diagnostic;
 use rrc_compiler::source::Sources;
 use rrc_compiler::world::Texts;
 use rrc_compiler::{Options, build, check};
 use rrc_runtime::agent::{Agents, Commands};
+use rrc_vm::plan::Plan;
 use std::io;
 use std::rc::Rc;
 
 /// The plans of all agent commands; none if one of them means nothing, which has been said.
 pub fn compile(
     agents: Agents,
+    config: &Config,
     global: &Global,
     streams: &mut Streams<'_>,
 ) -> io::Result<Option<Commands>> {
     let mut plans = Vec::new();
     for command in agents.commands() {
-        // A command in TOML is the text of a template, which is JSON.
-        let name = "the agent command in rrc.toml.json";
-        let text = serde_json::Value::String(optional(command)).to_string();
-        let mut sources = Sources::default();
-        let world = Texts::one(name, text);
-        let checked = check(&world, name, Options::default(), &mut sources);
-        let Some(compiled) = build(&checked, &sources, plan::hash) else {
-            let errors = checked.report.findings.iter();
-            for error in errors.filter(|found| found.severity == Severity::Error) {
-                let (code, message) = (error.code.code, &error.message);
-                writeln!(
-                    streams.err,
-                    "rrc: the agent command `{command}` cannot be used: [{code}] {message}"
-                )?;
-                if let Some(help) = &error.help {
-                    writeln!(streams.err, "help: {help}")?;
-                }
+        // What is wrong is said of the text that was written; what runs is another one.
+        let compiled = compiled(command).map(|_| compiled(&optional(command)));
+        let compiled = match compiled {
+            Ok(Ok(compiled)) => compiled,
+            Ok(Err(wrong)) | Err(wrong) => {
+                let place = place(command, config);
+                wrong
+                    .iter()
+                    .try_for_each(|wrong| say(wrong, &place, streams))?;
+                return Ok(None);
             }
-            return Ok(None);
         };
-        match plan::admit(name, compiled, global, streams)? {
+        match plan::admit(NAME, compiled, global, streams)? {
             Ok(verified) => plans.push((command.to_string(), Rc::new(verified))),
             Err(_) => return Ok(None),
         }
     }
     Ok(Some(Commands { agents, plans }))
+}
+
+/// What the text of a command is called, which is JSON once it is written as such.
+const NAME: &str = "the agent command.json";
+
+/// Something that is wrong with a command, and the byte that it begins at.
+struct Wrong {
+    at: usize,
+    finding: Diagnostic,
+}
+
+fn compiled(command: &str) -> Result<Plan, Vec<Wrong>> {
+    let mut sources = Sources::default();
+    let world = Texts::one(NAME, json(command));
+    let checked = check(&world, NAME, Options::default(), &mut sources);
+    let compiled = build(&checked, &sources, plan::hash);
+    compiled.ok_or_else(|| {
+        let errors = checked.report.findings.into_iter();
+        let errors = errors.filter(|found| found.severity == Severity::Error);
+        let wrong = |finding: Diagnostic| Wrong {
+            at: byte_of(finding.span.start as usize, command),
+            finding,
+        };
+        errors.map(wrong).collect()
+    })
+}
+
+fn json(text: &str) -> String {
+    serde_json::Value::String(text.to_string()).to_string()
+}
+
+/// The byte of a text that stands at some byte of it in JSON.
+fn byte_of(wanted: usize, text: &str) -> usize {
+    let quotes = 2;
+    let mut next = 1;
+    let mut letters = text.char_indices().map(|(at, letter)| {
+        let here = next;
+        next += json(letter.encode_utf8(&mut [0; 4])).len() - quotes;
+        (at, here)
+    });
+    let found = letters.find(|(_, here)| *here >= wanted);
+    found.map_or(text.len(), |(at, _)| at)
+}
+
+/// Where the byte of a command stands in the configuration, in words.
+fn place<'a>(command: &'a str, config: &'a Config) -> impl Fn(usize) -> String + 'a {
+    move |at| {
+        let written = config.commands.iter().find(|known| known.text == command);
+        match (written, &config.path) {
+            (Some(written), Some(path)) => {
+                let (line, column) = written.place(at);
+                format!("{}:{line}:{column}", path.display())
+            }
+            _ => format!("the agent command `{command}`"),
+        }
+    }
+}
+
+fn say(
+    wrong: &Wrong,
+    place: &dyn Fn(usize) -> String,
+    streams: &mut Streams<'_>,
+) -> io::Result<()> {
+    let (
+        place,
+        Diagnostic {
+            code,
+            message,
+            help,
+            ..
+        },
+    ) = (place(wrong.at), &wrong.finding);
+    writeln!(streams.err, "rrc: {place}: [{}] {message}", code.code)?;
+    match help {
+        Some(help) => writeln!(streams.err, "help: {help}"),
+        None => Ok(()),
+    }
 }
 
 /// The values that may be empty.
@@ -85,7 +158,7 @@ mod tests {
             err: &mut err,
         };
         let cli = Cli::parse_from(["rrc", "list"]);
-        let made = compile(agents, &cli.global, &mut streams);
+        let made = compile(agents, &Config::default(), &cli.global, &mut streams);
         let made = made.expect("what is said can be kept");
         made.unwrap_or_else(|| panic!("{}", String::from_utf8_lossy(&err)))
     }

@@ -369,6 +369,7 @@ impl Global {
             open: false,
             secrets: &[],
             shelf: None,
+            asked: &[],
         }
     }
 

@@ -26,6 +26,27 @@ pub struct Config {
     pub check: Check,
     pub run: Run,
     pub agents: Agents,
+    /// The commands of agents, as they stand in the file.
+    pub commands: Vec<Written>,
+}
+
+/// A text of the configuration, and where it stands.
+#[derive(Clone, Debug)]
+pub struct Written {
+    pub text: String,
+    line: u32,
+    column: u32,
+    /// Whether it stands there letter by letter.
+    plain: bool,
+}
+
+impl Written {
+    /// The place of a byte of the text, or of the text itself if it is written in another way.
+    pub fn place(&self, offset: usize) -> (u32, u32) {
+        let before = self.text.get(..offset).filter(|_| self.plain);
+        let letters = before.map_or(0, |before| before.chars().count() as u32);
+        (self.line, self.column + letters)
+    }
 }
 
 #[derive(Clone, Debug, Default)]

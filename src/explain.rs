@@ -18,6 +18,7 @@ pub fn explain(args: &ExplainArgs, streams: &mut Streams<'_>) -> io::Result<u8> 
                 name,
                 severity,
                 summary,
+                on_demand: _,
             } = code;
             writeln!(
                 streams.out,

@@ -33,7 +33,7 @@ impl Asking<'_> {
             Ok(agents) => agents,
             Err(code) => return Ok(Err(code)),
         };
-        let compiled = agents::compile(agents, self.global, streams)?;
+        let compiled = agents::compile(agents, self.config, self.global, streams)?;
         Ok(compiled.ok_or(USAGE))
     }
 }

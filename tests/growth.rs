@@ -1,13 +1,14 @@
-//! Checking a file takes time that grows with the file, not with its square.
+//! Checking a file, and making a plan of it, take time that grows with the file, not with its square.
 //!
-//! Of each kind of file one is checked that is four times as long as another, in the same process and
+//! Of each kind of file one is compiled that is four times as long as another, in the same process and
 //! by the time that the thread itself was running: four times as much is meant to come of it, sixteen
 //! times would be the square, and what lies between is left to the machine.
 
 use rrc_compiler::doc::MAX_BYTES;
 use rrc_compiler::source::Sources;
 use rrc_compiler::world::Texts;
-use rrc_compiler::{Options, check};
+use rrc_compiler::{Options, build, check};
+use rrc_vm::verify::verify;
 
 const SHORT: usize = 2_500;
 const TIMES: usize = 4;
@@ -21,13 +22,17 @@ fn running() -> Option<f64> {
     text.split(' ').next()?.parse().ok()
 }
 
-/// The least that checking a file takes.
+/// The least that it takes to check a file and, if nothing is wrong with it, to build it.
 fn cost(name: &str, text: &str) -> Option<f64> {
     let mut least = f64::INFINITY;
     for _ in 0..3 {
         let world = Texts::one(name, text);
         let before = running()?;
-        check(&world, name, Options::default(), &mut Sources::default());
+        let mut sources = Sources::default();
+        let checked = check(&world, name, Options::default(), &mut sources);
+        let plan = build(&checked, &sources, |_| [0; 32]);
+        let verified = plan.map(verify).transpose();
+        verified.expect("what is built can run");
         least = least.min(running()? - before);
     }
     Some(least)
@@ -54,7 +59,7 @@ const SCRIPT: &str = "  - id: s\n    type: bash\n    command: |\n";
 /// A kind of file: what it is called, and its text with so much of it.
 type Kind = (&'static str, fn(usize) -> String);
 
-const KINDS: [Kind; 12] = [
+const KINDS: [Kind; 14] = [
     ("undefined names", |count| {
         let context = many(count, |n| format!("  {}: 1\n", word(n)));
         let reads = many(count, |n| {
@@ -149,6 +154,15 @@ const KINDS: [Kind; 12] = [
             args.join(","),
             reads.join(",")
         )
+    }),
+    ("values of one command", |count| {
+        let words = many(4 * count, |n| format!(" {{{}{n}}}", word(n)));
+        format!("{{\"template\":\"x{words}\"}}")
+    }),
+    ("differences", |count| {
+        let reads = (0..count).map(|n| format!("\"x {{{}-index}}\"", word(n)));
+        let reads: Vec<String> = reads.collect();
+        format!("{{\"repeat\":2,\"template\":[{}]}}", reads.join(","))
     }),
     ("defaults", |count| {
         let defaults: Vec<String> = (0..count)

@@ -485,3 +485,23 @@ fn templates_have_findings_fixes_and_completions() {
     let names = offered(&editor.ask("textDocument/completion", at(3, 21)));
     assert_eq!(names, ["file"]);
 }
+
+#[test]
+fn what_a_placeholder_reads_is_shown() {
+    let folder = Folder::new();
+    let uri = folder.uri("t.json");
+    let text =
+        r#"{"args": ["n:int"], "repeat": 2, "template": "echo 😀 {n} {_(index+1)} {other}"}"#;
+    let mut editor = Editor::open(&folder);
+    editor.open_text(&uri, text);
+    let mut shown = |word: &str| {
+        let before = &text[..text.find(word).unwrap() + 1];
+        let column = before.encode_utf16().count() as u32;
+        let hover = editor.at("textDocument/hover", &uri, 0, column);
+        (hover["contents"]["value"].clone(), range(&hover))
+    };
+    assert_eq!(shown("{n}").0, "`n`: an argument");
+    assert_eq!(shown("{n}").1, [0, 55, 0, 56]);
+    assert_eq!(shown("(index").0, "`index`: the number of the copy, from 0");
+    assert_eq!(shown("\"repeat").1, [0, 21, 0, 27]);
+}

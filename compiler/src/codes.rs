@@ -34,12 +34,24 @@ pub struct Code {
     pub severity: Severity,
     /// One line: what it finds.
     pub summary: &'static str,
+    /// Whether it is only said to those who select it: what it finds is seldom a mistake.
+    pub on_demand: bool,
+}
+
+macro_rules! on_demand {
+    () => {
+        false
+    };
+    (OnDemand) => {
+        true
+    };
 }
 
 macro_rules! codes {
-    ($($constant:ident $code:literal $name:literal $severity:ident $summary:literal;)*) => {
+    ($($constant:ident $code:literal $name:literal $severity:ident $summary:literal $($demand:ident)?;)*) => {
         $(pub static $constant: Code = Code {
             code: $code, name: $name, severity: Severity::$severity, summary: $summary,
+            on_demand: on_demand!($($demand)?),
         };)*
         /// All codes, in the order of their numbers.
         pub static ALL: &[&Code] = &[$(&$constant),*];
@@ -153,6 +165,8 @@ codes! {
     BRANCH_IS_ROOT "RRC0410" "branch-is-root" Note "a failure that ends its branch, where there is only one";
     UNBOUNDED_NETWORK "RRC0411" "unbounded-network" Note "a command waits for another machine, for as long as it takes";
     BROKEN_SCRIPT "RRC0412" "broken-script" Error "shell text that bash cannot read";
+    SWALLOWED_FAILURE "RRC0413" "swallowed-failure" Note "the failure of the last step of a template is passed over" OnDemand;
+    LONG_DELAY "RRC0414" "long-delay" Note "a `delay` of more than ten minutes";
 
     VALUE_IN_PROGRAM_TEXT "RRC0501" "value-in-program-text" Warning "a value becomes part of another program's text";
     VALUE_AS_COMMAND "RRC0502" "value-as-command" Warning "a value is used as the name of a command";
@@ -172,6 +186,9 @@ codes! {
     SECONDS_SUSPECTED "RRC0516" "seconds-suspected" Note "a `timeout` in milliseconds that looks like seconds";
     COALESCE_HIDES_ZERO "RRC0517" "coalesce-hides-zero" Note "`??` replaces the number 0 as well";
     OTHER_RUNNER "RRC0518" "other-runner" Note "text that means something else to the runner it was written for";
+    NARROW_PADDING "RRC0519" "narrow-padding" Note "zeros in front for fewer digits than the numbers have";
+    LIST_IN_WORD "RRC0520" "list-in-word" Note "a list becomes one word, as JSON";
+    VALUE_AS_OPTION "RRC0521" "value-as-option" Note "a value that begins with `-` is read as an option";
     SECOND_ZERO "RRC0522" "second-zero" Warning "`grep -c … || echo 0` prints two numbers where nothing is found";
     SHELLCHECK "RRC0590" "shellcheck" Warning "shellcheck finds something in shell text";
 

@@ -73,11 +73,6 @@ pub fn check(
 ) -> Checked {
     let mut report = Report::default();
     let mut loaded = load::load(world, main, options, sources, &mut report);
-    if options.given.is_some() || options.open {
-        // What can be used is seen when the values are, whoever gives them.
-        let findings = &mut report.findings;
-        findings.retain(|finding| finding.code != &codes::UNUSABLE_DEFAULT);
-    }
     if let Some(root) = loaded.program.units.first_mut()
         && !options.secrets.is_empty()
     {
@@ -107,6 +102,12 @@ pub fn check(
         let facts = infer::infer(&loaded.program, options.given);
         lint::lint(&loaded.program, &links, &facts, &mut report);
     }
+    // What can be used is seen when the values are, whoever gives them.
+    let values_come = options.given.is_some() || options.open;
+    report.findings.retain(|finding| match finding.code {
+        code if code == &codes::UNUSABLE_DEFAULT => !values_come,
+        code => !code.on_demand || options.asked.contains(&code),
+    });
     cascade::settle(&mut report, sources);
     report.settle();
     let judged = loaded.program.units.first().map(|unit| unit.source);

@@ -7,7 +7,7 @@ mod alone;
 mod extends;
 mod findings;
 
-use crate::codes;
+use crate::codes::{self, Code};
 use crate::diagnostic::{Diagnostic, Report};
 use crate::dialect::choose::{Choice, Pins};
 use crate::dialect::{self, Dialect, Lowered, unknown_step};
@@ -45,6 +45,8 @@ pub struct Options<'a> {
     pub secrets: &'a [String],
     /// Where files are kept for other programs, and taken from.
     pub shelf: Option<&'a Shelf>,
+    /// What is said on demand only, and is asked for.
+    pub asked: &'a [&'static Code],
 }
 
 /// A program, and what is worth knowing about how it was read.

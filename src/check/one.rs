@@ -7,7 +7,7 @@ use crate::cli::{CheckArgs, Global};
 use crate::config::{Config, Configs};
 use crate::disk::{self, Disk};
 use crate::plan;
-use rrc_compiler::codes::{self, Severity};
+use rrc_compiler::codes::{self, Code, Severity};
 use rrc_compiler::diagnostic::{Applicability, Diagnostic};
 use rrc_compiler::fix;
 use rrc_compiler::load::Shelf;
@@ -99,6 +99,8 @@ pub fn checked(file: &Named, checking: &Checking<'_>) -> Option<Result<Outcome, 
     options.timeout_ms = config.run.default_timeout_ms;
     options.secrets = &config.run.secrets;
     options.shelf = checking.shelf;
+    let asked = selected(args, &config);
+    options.asked = &asked;
     let mut checked = rrc_compiler::check(&disk, &file.name, options, &mut sources);
     if args.shellcheck {
         let found = match shellcheck::findings(&checked.program, &sources) {
@@ -230,16 +232,26 @@ fn replace_file(path: &str, bytes: &[u8]) -> io::Result<()> {
     written
 }
 
+/// What is to be reported and nothing else; nothing if there is no such choice.
+fn selected(args: &CheckArgs, config: &Config) -> Vec<&'static Code> {
+    match args.select.is_empty() {
+        true => config.check.select.clone(),
+        false => args
+            .select
+            .iter()
+            .filter_map(|code| codes::find(code))
+            .collect(),
+    }
+}
+
 /// The command line decides before the configuration does.
 fn wanted(finding: &Diagnostic, args: &CheckArgs, config: &Config) -> bool {
     let listed = |list: &[String]| {
         let is = |text: &String| codes::find(text).is_some_and(|code| code == finding.code);
         list.iter().any(is)
     };
-    let selected = match args.select.is_empty() {
-        true => config.check.select.is_empty() || config.check.select.contains(&finding.code),
-        false => listed(&args.select),
-    };
+    let selected = selected(args, config);
+    let selected = selected.is_empty() || selected.contains(&finding.code);
     let ignored = listed(&args.ignore)
         || (args.select.is_empty() && config.check.ignore.contains(&finding.code));
     selected && !ignored

@@ -1,6 +1,6 @@
 //! Reading `rrc.toml`: every mistake in it is said, each with its place.
 
-use super::{Check, Config, Run};
+use super::{Check, Config, Run, Written};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use rrc_compiler::codes::{self, Code};
 use rrc_compiler::diagnostic::nearest;
@@ -36,6 +36,7 @@ pub fn read(path: &Path) -> Result<Config, String> {
         source: Source::new(path.to_string_lossy(), text.as_str()),
         directory: full.parent().unwrap_or(Path::new("/")).to_path_buf(),
         wrong: Vec::new(),
+        commands: Vec::new(),
     };
     let config = match DeTable::parse(&text) {
         Ok(table) => reader.top(table.get_ref()),
@@ -48,6 +49,7 @@ pub fn read(path: &Path) -> Result<Config, String> {
     match reader.wrong.is_empty() {
         true => Ok(Config {
             path: Some(path.to_path_buf()),
+            commands: reader.commands,
             ..config
         }),
         false => Err(reader.wrong.join("\nrrc: ")),
@@ -59,6 +61,7 @@ struct Reader {
     /// Where relative paths begin.
     directory: PathBuf,
     wrong: Vec<String>,
+    commands: Vec<Written>,
 }
 
 impl Reader {
@@ -85,6 +88,7 @@ impl Reader {
                 base: self.directory.clone(),
                 ..self.agents(table)
             },
+            commands: Vec::new(),
         }
     }
 
@@ -284,10 +288,32 @@ impl Reader {
         builder.build().ok()
     }
 
+    /// The command of an agent: one process, which the step that asks bounds and tries again.
+    fn command(&mut self, table: &DeTable<'_>) -> Option<String> {
+        let item = table.get("command")?;
+        let Some(text) = item.get_ref().as_str() else {
+            let should =
+                "text: steps have `timeout` and `retry`, and a script has several commands";
+            self.not(item, "command", should);
+            return None;
+        };
+        let span = item.span();
+        let raw = self.source.text.get(span.clone()).unwrap_or_default();
+        let plain = raw.get(1..raw.len().saturating_sub(1)) == Some(text);
+        let place = self.source.place((span.start + usize::from(plain)) as u32);
+        self.commands.push(Written {
+            text: text.to_string(),
+            line: place.line,
+            column: place.column,
+            plain,
+        });
+        Some(text.to_string())
+    }
+
     fn agents(&mut self, table: &DeTable<'_>) -> Agents {
         let mut agents = Agents::default();
         if let Some(agent) = self.section(table, "agent", &["command"]) {
-            agents.command = self.text(agent, "command");
+            agents.command = self.command(agent);
         }
         let Some(item) = table.get("agents") else {
             return agents;
@@ -304,7 +330,7 @@ impl Reader {
                 continue;
             };
             self.known(own, &what, &["command"]);
-            if let Some(words) = self.text(own, "command") {
+            if let Some(words) = self.command(own) {
                 agents.by_name.extend([(name.to_string(), words)]);
             }
         }

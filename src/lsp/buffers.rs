@@ -163,6 +163,7 @@ pub fn check(open: &Open, path: &str, instead: Option<&str>, global: &Global) ->
     let mut options = global.options();
     options.timeout_ms = config.run.default_timeout_ms;
     options.secrets = &config.run.secrets;
+    options.asked = &config.check.select;
     let checked = catch_unwind(AssertUnwindSafe(|| {
         rrc_compiler::check(&world, path, options, &mut sources)
     }));

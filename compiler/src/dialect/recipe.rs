@@ -331,10 +331,10 @@ impl Lower<'_> {
                 let message = format!("there is no rule `{}`", rule.text());
                 let finding = Diagnostic::new(&codes::BAD_VALUE, rule.inner(), message);
                 self.report.add(match nearest(rule.text(), rules) {
-                    Some(near) => finding.help(format!("write `{near}`")).fix(Fix::safe(
-                        format!("write `{near}`"),
-                        rule.inner(),
+                    Some(near) => finding.help(format!("write `{near}`")).fix(Fix::rename(
+                        rule.text(),
                         near,
+                        rule.inner(),
                     )),
                     None => finding.help(format!("write one of: {}", rules.join(", "))),
                 });

@@ -286,7 +286,7 @@ impl<'a> Fields<'a> {
             ));
         }
         let span = name_span(entry.key);
-        let fix = format!("rename to `{better}`");
+        let name = entry.name().unwrap_or_default();
         match field {
             Some(field) if !takes(&field.ty, entry.value) => {
                 let words = field.ty.words();
@@ -298,17 +298,23 @@ impl<'a> Fields<'a> {
             }
             _ => found
                 .help(format!("write `{better}`"))
-                .fix(Fix::safe(fix, span, better)),
+                .fix(match self.hint(name) {
+                    Some(_) => Fix::safe(format!("write `{better}`"), span, better),
+                    None => Fix::rename(name, better, span),
+                }),
         }
     }
 
     /// The field that is meant by a name that is none, or advice in words.
     fn better(&self, name: &str) -> Option<&'static str> {
+        self.hint(name)
+            .or_else(|| nearest(name, self.shape.names()))
+    }
+
+    /// What is known to be meant by a name that others use.
+    fn hint(&self, name: &str) -> Option<&'static str> {
         let hint = self.shape.hints.iter().find(|(wrong, _)| *wrong == name);
-        match hint {
-            Some((_, better)) => Some(better),
-            None => nearest(name, self.shape.names()),
-        }
+        hint.map(|(_, better)| *better)
     }
 
     /// Whether a field stands there under a wrong name, which has been said.
@@ -565,10 +571,10 @@ impl<'a> Fields<'a> {
             format!("`{}` must be {}, not `{}`", field.name, must(), text.text()),
         );
         report.add(match nearest(text.text(), words.iter().copied()) {
-            Some(better) => found.help(format!("write `{better}`")).fix(Fix::safe(
-                format!("write `{better}`"),
-                text.inner(),
+            Some(better) => found.help(format!("write `{better}`")).fix(Fix::rename(
+                text.text(),
                 better,
+                text.inner(),
             )),
             None => found.help(format!("write {}", must())),
         });

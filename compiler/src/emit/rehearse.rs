@@ -9,8 +9,10 @@ use crate::ir::flow::{
     Declared, Flow, MOST_TURNS, Stage, Term, TermKind, Times, ValueKind, Work, stages, too_many,
 };
 use crate::source::Span;
+use indexmap::IndexMap;
 use rrc_vm::isa::Instr;
 use rrc_vm::value::Value;
+use rustc_hash::FxBuildHasher;
 
 /// The locals that count turns.
 #[derive(Clone, Copy)]
@@ -48,9 +50,7 @@ impl Emitter<'_> {
             w.bind(absent);
         }
         // What goes into words is looked at once, however many turns read it.
-        let mut names = Vec::new();
-        word_names(&flow.root, &mut names);
-        for (name, span) in names {
+        for (name, span) in word_names(&flow.root) {
             let (name, absent) = (self.tables.text(name), w.label());
             w.push(Instr::HasVar { scope: SCOPE, name });
             w.push(Instr::JumpUnless { to: w.to(absent) });
@@ -228,21 +228,23 @@ impl Emitter<'_> {
     }
 }
 
+type Names<'a> = IndexMap<&'a str, Span, FxBuildHasher>;
+
 /// The names that the words of commands read, each where it is first read.
-fn word_names<'a>(stage: &'a Stage, names: &mut Vec<(&'a str, Span)>) {
-    fn term<'a>(of: &'a Term, names: &mut Vec<(&'a str, Span)>) {
-        match &of.kind {
-            TermKind::Var(name) if !names.iter().any(|(known, _)| known == name) => {
-                names.push((name, of.span));
-            }
-            _ => of.parts().into_iter().for_each(|part| term(part, names)),
+fn word_names(stage: &Stage) -> Names<'_> {
+    fn term<'a>(of: &'a Term, names: &mut Names<'a>) {
+        if let TermKind::Var(name) = &of.kind {
+            names.entry(name).or_insert(of.span);
         }
+        of.parts().into_iter().for_each(|part| term(part, names));
     }
+    let mut names = Names::default();
     stages(stage, &mut |stage| {
         if let Work::Run { words, .. } = &stage.work {
-            words.iter().for_each(|word| term(word, names));
+            words.iter().for_each(|word| term(word, &mut names));
         }
     });
+    names
 }
 
 /// Whether `test` holds for anything that the rehearsal of a stage works out.

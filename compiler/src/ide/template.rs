@@ -2,7 +2,7 @@
 
 use super::{Completion, CompletionKind, Hover, View};
 use crate::dialect::template;
-use crate::doc::{Kind, Node};
+use crate::doc::{Kind, Node, Text};
 use crate::source::Span;
 use bumpalo::Bump;
 use std::ops::Range;
@@ -45,18 +45,40 @@ fn completion(name: &str, kind: CompletionKind, help: &str, replace: Range<usize
     }
 }
 
-/// What a field is for.
+/// What a field is for, or what a placeholder reads.
 pub fn hover(view: &View<'_>, offset: u32) -> Option<Hover> {
     let arena = Bump::new();
-    key_at(view.tree(&arena)?, offset).and_then(|(name, span)| {
-        let (_, help) = template::FIELD_HELP
-            .iter()
-            .find(|(known, _)| *known == name)?;
-        Some(Hover {
-            span,
-            text: format!("`{name}`: {help}"),
-        })
-    })
+    let root = view.tree(&arena)?;
+    let says = |name: &str, help: &str, span| Hover {
+        span,
+        text: format!("`{name}`: {help}"),
+    };
+    if let Some((name, span)) = key_at(root, offset) {
+        let mut fields = template::FIELD_HELP.iter();
+        let (_, help) = fields.find(|(known, _)| *known == name)?;
+        return Some(says(name, help, span));
+    }
+    let (name, span) = template::name_at(text_at(root, offset)?, offset)?;
+    let mut names = Vec::new();
+    collect(root, &mut names);
+    let plain = name.trim_start_matches('_');
+    let known = names
+        .iter()
+        .find(|(known, _)| *known == name || *known == plain);
+    let help = known.map_or("a value to be given", |(_, help)| *help);
+    Some(says(&name, help, span))
+}
+
+/// The text that stands at an offset.
+fn text_at<'a>(node: Node<'a>, offset: u32) -> Option<Text<'a>> {
+    let within = |node: &Node<'_>| node.span.start <= offset && offset <= node.span.end;
+    let inner = match node.kind {
+        Kind::List(items) => items.iter().copied().find(within),
+        Kind::Map(entries) => entries.iter().map(|entry| entry.value).find(within),
+        Kind::Scalar(_) => return node.text(),
+        Kind::Broken => None,
+    };
+    text_at(inner?, offset)
 }
 
 /// The key of a node that stands at an offset.

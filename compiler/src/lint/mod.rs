@@ -25,6 +25,7 @@ mod results;
 mod schema_as_value;
 mod secret_word;
 mod too_many_items;
+mod unusable_default;
 mod used;
 mod words;
 mod wrong_argument;
@@ -126,6 +127,10 @@ pub static LINTS: &[Lint] = &[
     Lint {
         code: &codes::MISSPELT_INPUT,
         check: given::check,
+    },
+    Lint {
+        code: &codes::UNUSABLE_DEFAULT,
+        check: unusable_default::check,
     },
     Lint {
         code: &codes::SECRET_IN_ARGV,

@@ -5,7 +5,7 @@ use super::names::{Arg, Args, Declarations, Defaults, Env, MOST_TERMS, Preset, r
 use super::node::wrong_type;
 use super::{Lower, holes};
 use crate::codes;
-use crate::diagnostic::{Applicability, Diagnostic, Fix, Report, nearest};
+use crate::diagnostic::{Diagnostic, Fix, Report, nearest};
 use crate::doc::{Kind, Node, Text};
 use crate::ir::Literal;
 use crate::ir::flow::ValueKind;
@@ -365,21 +365,22 @@ fn word_of(kind: &ValueKind) -> String {
 pub fn unknown_type(word: &str, span: Span) -> Diagnostic {
     let message = format!("there is no type `{word}`");
     let finding = Diagnostic::new(&codes::UNKNOWN_TYPE, span, message);
-    let near = match word {
+    let same = match word {
         "integer" => Some("int"),
         "float" | "double" => Some("number"),
         "boolean" => Some("bool"),
         "str" | "text" => Some("string"),
         "list" => Some("array"),
         "file" | "dir" => Some("path"),
-        _ => nearest(word, ["string", "path", "int", "number", "bool", "array"]),
+        _ => None,
     };
-    match near {
-        Some(near) => {
-            let mut fix = Fix::safe(format!("write `{near}`"), span, near);
-            fix.applicability = Applicability::Safe;
-            finding.help(format!("did you mean `{near}`?")).fix(fix)
-        }
+    let near = || nearest(word, ["string", "path", "int", "number", "bool", "array"]);
+    let fix = match same {
+        Some(same) => Some((same, Fix::safe(format!("write `{same}`"), span, same))),
+        None => near().map(|near| (near, Fix::rename(word, near, span))),
+    };
+    match fix {
+        Some((meant, fix)) => finding.help(format!("did you mean `{meant}`?")).fix(fix),
         None => finding.help(format!("types are {}", TYPES.join(", "))),
     }
 }

@@ -34,6 +34,7 @@ impl<'a> Lower<'_, 'a> {
         if !env.timed {
             risk::network(self, text, &found.words);
         }
+        self.values_in_words(text, &found.words, env);
         let mut words = Vec::with_capacity(found.words.len());
         for (number, word) in found.words.iter().enumerate() {
             if word.text.is_empty() {
@@ -271,6 +272,7 @@ impl<'a> Lower<'_, 'a> {
     ) -> Option<Term> {
         let hole = self.placeholder(inner, at, env)?;
         self.inline_default(&hole, inner, env, at);
+        self.narrow_padding(&hole, inner, env, at);
         match &hole {
             Hole::Name {
                 name,

@@ -45,7 +45,7 @@ impl<'a> Lower<'_, 'a> {
             let finding = match nearest(text.text(), SCOPES.map(|(word, _)| word)) {
                 Some(near) => finding
                     .help(format!("did you mean `{near}`?"))
-                    .fix(Fix::safe(format!("write `{near}`"), text.inner(), near)),
+                    .fix(Fix::rename(text.text(), near, text.inner())),
                 None => finding.help("write `continue`, `branch` or `root`"),
             };
             self.add(finding);
@@ -448,6 +448,7 @@ impl<'a> Lower<'_, 'a> {
             );
         }
         self.output_fail_open(node, root, stage);
+        self.idle_continue(node, stage.scope);
     }
 
     fn output_fail_open(&mut self, node: Node<'a>, root: bool, stage: &Stage) {

@@ -56,6 +56,9 @@ impl<'a> Lower<'_, 'a> {
                 ..
             } => {
                 let span = at(inner.len() - text.len() - 1..inner.len());
+                if is_choice_elsewhere(inner) {
+                    self.choice_elsewhere(span);
+                }
                 match self.earlier_default(name, env) {
                     Some((message, first)) => self.shadowed(message, first, span),
                     None if env.repeats == 0 && repeat_name(name).is_some() => {}
@@ -77,6 +80,14 @@ impl<'a> Lower<'_, 'a> {
             }
             _ => {}
         }
+    }
+
+    fn choice_elsewhere(&mut self, span: Span) {
+        let message = "other runners read this as a choice, and always take its last text";
+        self.report_once(
+            Diagnostic::new(&codes::OTHER_RUNNER, span, message)
+                .help("put a text with `?` and `:` into `defaults`"),
+        );
     }
 
     /// What gives a name its value before the default in a placeholder could.
@@ -173,4 +184,11 @@ impl<'a> Lower<'_, 'a> {
             });
         }
     }
+}
+
+/// Whether `name=text` looks like `condition?yes:no`, which others look for first.
+fn is_choice_elsewhere(inner: &str) -> bool {
+    inner
+        .split_once('?')
+        .is_some_and(|(condition, arms)| !condition.contains(':') && arms.contains(':'))
 }

@@ -12,6 +12,8 @@ use crate::source::Span;
 
 /// More branches than this are refused by later releases of the standard.
 const MOST_BRANCHES: usize = 64;
+/// Milliseconds: who waits longer than that before a node wants a scheduler.
+const LONGEST_DELAY: i64 = 600_000;
 
 impl<'a> Lower<'_, 'a> {
     pub fn habits(
@@ -26,6 +28,7 @@ impl<'a> Lower<'_, 'a> {
         self.template_not_last(entries);
         self.retry_on_object(node, entries);
         self.seconds(node);
+        self.long_delay(node);
         if parallel {
             self.fanout(node, body, repeat);
         } else if !env.apart && self.field(node, "retry").is_none() {
@@ -144,11 +147,7 @@ impl<'a> Lower<'_, 'a> {
         let Some(field) = node.get("timeout") else {
             return;
         };
-        let ms = match self.literal(field) {
-            Literal::Int(ms) => ms,
-            Literal::Text(text) => text.trim().parse().unwrap_or(0),
-            _ => return,
-        };
+        let ms = self.milliseconds(field).unwrap_or(0);
         // Few programs are done in less than a tenth of a second, and few people count
         // milliseconds by the minute: 120 is two of those, while 300 may be what it says.
         let minutes = ms % 60 == 0 && ms % 100 != 0 && ms < 3600 || ms == 3600;
@@ -164,6 +163,29 @@ impl<'a> Lower<'_, 'a> {
                         meant.to_string(),
                     )),
             );
+        }
+    }
+
+    fn long_delay(&mut self, node: Node<'a>) {
+        let Some(field) = self.field(node, "delay") else {
+            return;
+        };
+        let Some(ms) = self.milliseconds(field).filter(|ms| *ms > LONGEST_DELAY) else {
+            return;
+        };
+        let message = format!("this waits {} minutes before anything runs", ms / 60_000);
+        self.add(
+            Diagnostic::new(&codes::LONG_DELAY, field.span, message)
+                .help("have a scheduler start the template when it is time"),
+        );
+    }
+
+    /// A number that is written as such, or as text.
+    fn milliseconds(&self, field: Node<'a>) -> Option<i64> {
+        match self.literal(field) {
+            Literal::Int(ms) => Some(ms),
+            Literal::Text(text) => text.trim().parse().ok(),
+            _ => None,
         }
     }
 

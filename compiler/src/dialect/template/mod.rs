@@ -4,6 +4,7 @@
 //! here: which failures end what, what a repeated node copies, where values come from.
 
 mod args;
+mod argv;
 mod command;
 mod control;
 mod defaults;
@@ -14,8 +15,10 @@ mod known;
 mod legacy;
 mod names;
 mod node;
+mod pipes;
 mod risk;
 mod shell;
+mod turns;
 mod words;
 
 use crate::codes;
@@ -107,6 +110,22 @@ pub fn knows_field(name: &str) -> bool {
     node::is_known(name)
 }
 
+/// The name that a placeholder of a text reads at an offset of the file, and its place.
+pub fn name_at(text: Text<'_>, offset: u32) -> Option<(String, Span)> {
+    let whole = text.text();
+    holes::pieces(whole).into_iter().find_map(|piece| {
+        let holes::Piece::Hole(range) = piece else {
+            return None;
+        };
+        let hole = holes::hole(whole.get(range.clone())?).ok()?;
+        hole.names().into_iter().find_map(|(name, part)| {
+            let span = text.span(range.start + part.start..range.start + part.end);
+            let within = span.start <= offset && offset <= span.end;
+            within.then(|| (name.to_string(), span))
+        })
+    })
+}
+
 /// The unit of a template; none if it cannot mean anything, which has been said, or if it is made
 /// of recipes that only another host knows.
 pub fn lower<'a>(
@@ -117,8 +136,9 @@ pub fn lower<'a>(
     report: &mut Report,
 ) -> Option<Unit> {
     let mut lower = Lower::new(source, Schema::Json, report);
-    // What could not be read cannot be rewritten.
+    // What could not be read cannot be rewritten, and may read anything.
     lower.raw = (lower.errors() == 0).then_some(text);
+    lower.unread = lower.raw.is_none();
     let flow = lower.flow(root, &Env::default())?;
     let span = Span::top(source);
     let step = Step {
@@ -264,6 +284,9 @@ impl<'r, 'a> Lower<'r, 'a> {
             return None;
         }
         let mut stage = stage?;
+        if output.is_none() {
+            self.swallowed_failure(root, &stage);
+        }
         // A root of one step fails with it.
         match &mut stage.work {
             Work::Seq(all) if all.len() == 1 => stage.scope = Scope::Root,
@@ -497,14 +520,9 @@ impl<'r, 'a> Lower<'r, 'a> {
                 let message = format!("`{word}` is neither `stdout` nor a value of this template");
                 let finding = Diagnostic::new(&codes::UNKNOWN_OUTPUT, text.inner(), message);
                 let finding = match env.nearest(word, &["stdout"], |_| true) {
-                    Some(near) => {
-                        let fix = crate::diagnostic::Fix::safe(
-                            format!("write `{near}`"),
-                            text.inner(),
-                            near,
-                        );
-                        finding.help(format!("did you mean `{near}`?")).fix(fix)
-                    }
+                    Some(near) => finding
+                        .help(format!("did you mean `{near}`?"))
+                        .fix(Fix::rename(word, near, text.inner())),
                     None => finding
                         .help("name a value, write `{…}` around one, or give a path with `/`"),
                 };

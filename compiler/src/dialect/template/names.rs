@@ -104,6 +104,8 @@ pub struct Env<'a> {
     /// How many `repeat` stand around this place, and how many turns they have at least.
     pub repeats: u32,
     pub turns: i64,
+    /// How many the innermost has, if that is written in the file.
+    pub copies: Option<i64>,
     /// Whether something ends what runs here when it takes too long.
     pub timed: bool,
     /// Whether what fails here need not end the run: it is in a branch, or is tried again.
@@ -119,6 +121,7 @@ impl Default for Env<'_> {
             args: None,
             repeats: 0,
             turns: 1,
+            copies: None,
             timed: false,
             apart: false,
             guarded: false,

@@ -112,6 +112,10 @@ pub fn key_span(entry: &Entry<'_>) -> Span {
     entry.key.text().map_or(entry.key.span, |text| text.inner())
 }
 
+fn entry<'a>(node: Node<'a>, name: &str) -> Option<&'a Entry<'a>> {
+    node.map()?.iter().find(|entry| entry.is(name))
+}
+
 impl<'a> Lower<'_, 'a> {
     /// The stage of a node; none if it means nothing, which has been said.
     pub fn node(&mut self, node: Node<'a>, env: &Env<'a>, place: &Place) -> Option<Stage> {
@@ -173,7 +177,14 @@ impl<'a> Lower<'_, 'a> {
         if parallel {
             self.same_labels(items);
         }
-        (steps.len() == items.len()).then_some(steps)
+        if steps.len() < items.len() {
+            return None;
+        }
+        // Steps that were meant to run side by side hand each other nothing.
+        if !parallel && self.errors() == 0 {
+            self.unread(items, &steps);
+        }
+        Some(steps)
     }
 
     /// A list of words is taken for one of commands.
@@ -260,7 +271,13 @@ impl<'a> Lower<'_, 'a> {
         let parallel = self.parallel(node);
         let inner = Env {
             repeats: outer.repeats + u32::from(repeat.is_some()),
-            turns: outer.turns.saturating_mul(turns(repeat.as_ref())),
+            turns: outer
+                .turns
+                .saturating_mul(turns(repeat.as_ref()).unwrap_or(1)),
+            copies: match &repeat {
+                Some(_) => turns(repeat.as_ref()),
+                None => outer.copies,
+            },
             timed: outer.timed || self.ends(node),
             guarded,
             apart: outer.apart || parallel || self.field(node, "retry").is_some(),
@@ -326,6 +343,9 @@ impl<'a> Lower<'_, 'a> {
             return Some(Stage { guard, ..body });
         };
         self.repeats = true;
+        if inner.repeats > 1 {
+            self.hidden_turn(&body, inner.repeats);
+        }
         let (index, total) = names::turn_names(inner.repeats);
         let around = (1..inner.repeats).map(|number| names::turn_names(number).1);
         Some(Stage {
@@ -374,6 +394,9 @@ impl<'a> Lower<'_, 'a> {
             Kind::List(items) => {
                 let path = place.inner("template");
                 let steps = self.list(template, items, env, place, &path, parallel)?;
+                if parallel && !repeated && steps.len() == 1 {
+                    self.lone_branch(node);
+                }
                 Some(match parallel {
                     true => Work::Par(steps),
                     false => Work::Seq(steps),
@@ -405,11 +428,20 @@ impl<'a> Lower<'_, 'a> {
         }
     }
 
+    /// Branches that run beside each other, of which there is one.
+    fn lone_branch(&mut self, node: Node<'a>) {
+        if let Some(entry) = entry(node, "parallel") {
+            let message = "there is one branch, which runs beside nothing";
+            self.add(
+                Diagnostic::new(&codes::IDLE_FIELD, key_span(entry), message)
+                    .severity(codes::Severity::Note)
+                    .help("remove `parallel`: it only hides a failure and adds a header"),
+            );
+        }
+    }
+
     fn idle_parallel(&mut self, node: Node<'a>) {
-        let entry = node
-            .map()
-            .and_then(|all| all.iter().find(|e| e.is("parallel")));
-        if let Some(entry) = entry {
+        if let Some(entry) = entry(node, "parallel") {
             let message = "`parallel` has no effect on a single command";
             self.add(
                 Diagnostic::new(&codes::IDLE_FIELD, key_span(entry), message)
@@ -501,7 +533,7 @@ impl<'a> Lower<'_, 'a> {
                 match nearest(name, FIELDS) {
                     Some(near) if node.get(near).is_none() => finding
                         .help(format!("did you mean `{near}`?"))
-                        .fix(Fix::safe(format!("write `{near}`"), span, near)),
+                        .fix(Fix::rename(name, near, span)),
                     Some(near) => finding.help(format!("did you mean `{near}`, which is there?")),
                     None => finding.help(format!("a node has the fields {}", FIELDS.join(", "))),
                 }
@@ -528,14 +560,14 @@ impl<'a> Lower<'_, 'a> {
     }
 }
 
-/// How many turns a `repeat` has, at least.
-fn turns(repeat: Option<&Option<Term>>) -> i64 {
+/// How many turns a `repeat` has, if that is written in the file.
+fn turns(repeat: Option<&Option<Term>>) -> Option<i64> {
     match repeat
         .and_then(|count| count.as_ref())
         .map(|count| &count.kind)
     {
-        Some(TermKind::Literal(Literal::Int(count))) => *count,
-        _ => 1,
+        Some(TermKind::Literal(Literal::Int(count))) => Some(*count),
+        _ => None,
     }
 }
 

@@ -11,9 +11,16 @@ use crate::diagnostic::Diagnostic;
 use crate::doc::Text;
 
 const SHELLS: [&str; 6] = ["sh", "bash", "zsh", "fish", "dash", "ksh"];
-/// Programs that start another one, which follows their own words.
-const WRAPPERS: [&str; 8] = [
-    "env", "sudo", "nice", "nohup", "timeout", "xargs", "time", "setsid",
+/// Programs that start another one, which follows their own words; and the flags that take one.
+const WRAPPERS: [(&str, &[&str]); 8] = [
+    ("env", &["-u", "-C"]),
+    ("sudo", &["-u", "-g", "-h", "-p", "-C", "-D", "-r", "-t"]),
+    ("nice", &["-n"]),
+    ("nohup", &[]),
+    ("timeout", &["-k", "-s"]),
+    ("xargs", &["-a", "-d", "-E", "-I", "-L", "-n", "-P", "-s"]),
+    ("time", &["-f", "-o"]),
+    ("setsid", &[]),
 ];
 /// Programs that take code as a word, and the flags that say so.
 const EVALUATORS: [(&str, &[&str]); 9] = [
@@ -34,26 +41,30 @@ pub fn base(word: &str) -> &str {
 }
 
 /// The position of the program that runs in the end, behind those that only start it.
-fn program(words: &[Word]) -> usize {
+pub fn program(words: &[Word]) -> usize {
+    let wrapper = |word: &Word| {
+        let name = base(&word.text);
+        let found = WRAPPERS.iter().find(|(known, _)| *known == name);
+        found.map(|(_, flags)| *flags)
+    };
     let mut at = 0;
-    while let Some(word) = words.get(at)
-        && WRAPPERS.contains(&base(&word.text))
-    {
+    while let Some(flags) = words.get(at).and_then(wrapper) {
         at += 1;
-        while let Some(word) = words.get(at) {
-            let text = &word.text;
-            let own = text.starts_with('-')
-                || text.contains('=')
-                || text
-                    .bytes()
-                    .all(|byte| byte.is_ascii_digit() || byte == b'.');
-            if !own {
-                break;
-            }
-            at += 1;
+        while let Some(word) = words.get(at)
+            && is_own(&word.text)
+        {
+            at += 1 + usize::from(flags.contains(&word.text.as_str()));
         }
     }
     at
+}
+
+/// Whether a word is one of a program that starts another: an option, a variable, a time.
+fn is_own(word: &str) -> bool {
+    let number = word.trim_end_matches(['s', 'm', 'h', 'd']);
+    let digits = |byte: u8| byte.is_ascii_digit() || byte == b'.';
+    let time = !number.is_empty() && word.len() <= number.len() + 1 && number.bytes().all(digits);
+    word.starts_with('-') || word.contains('=') || time
 }
 
 /// The word that is a program's text, if a command has one.
@@ -145,12 +156,13 @@ pub fn look<'a>(lower: &mut Lower<'_, 'a>, text: Text<'a>, words: &[Word]) {
 
 /// Programs that wait for another machine, what they are asked to do if not everything waits, and
 /// the words that say how long.
-const NETWORK: [(&str, &[&str], &[&str]); 8] = [
+const NETWORK: [(&str, &[&str], &[&str]); 9] = [
     ("curl", &[], &["-m", "--max-time"]),
     ("wget", &[], &["-T", "--timeout"]),
     ("ssh", &[], &[]),
     ("scp", &[], &[]),
     ("sftp", &[], &[]),
+    ("kubectl", &[], &["--request-timeout"]),
     ("git", &["fetch", "pull", "push", "clone"], &[]),
     ("npm", &["install", "ci", "publish"], &[]),
     ("pip", &["install", "download"], &[]),
