@@ -44,8 +44,9 @@ const COLLECT: Duration = Duration::from_secs(2);
 /// The same where the loop also depends on a CHLD that another loop may have read.
 const COLLECT_PORTABLE: Duration = Duration::from_millis(100);
 const BUFFER: usize = 64 * 1024;
-/// With more children than this, descriptors are scarcer than wake-ups.
-const FEW: usize = 64;
+/// Each child that starts copies and closes all descriptors: with more children than this, those cost
+/// more than wake-ups.
+const FEW: usize = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ChildId(u64);

@@ -5,15 +5,18 @@ use super::text::replace;
 use crate::codes;
 use crate::diagnostic::{Applicability, Diagnostic, Fix, Report};
 use crate::doc::Text as Written;
-use memchr::memmem;
+use memchr::memmem::Finder;
 use std::ops::Range;
+use std::sync::LazyLock;
+
+static GREP: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("grep "));
 
 /// A longer command is not read to its end.
 const LONGEST: usize = 4096;
 
 pub fn check(written: Written<'_>, report: &mut Report) {
     let text = written.text();
-    for at in memmem::find_iter(text.as_bytes(), "grep ") {
+    for at in GREP.find_iter(text.as_bytes()) {
         let before = text[..at].trim_end_matches(['e', 'f', 'z']);
         let begins = before.is_empty() || before.ends_with([' ', '\t', '\n', '|', '(', ';', '&']);
         let Some(second) = begins

@@ -158,10 +158,12 @@ fn given_by_step(survey: &Survey<'_>, report: &mut Report) {
                 let read = first.name.as_str();
                 let near = slips.nearest(read, |given| unread.contains_key(given));
                 let near = near.or_else(|| {
-                    let forms = plurals(read);
+                    let forms = match first.how {
+                        Mentioned::Expanded => plurals(read),
+                        _ => return None,
+                    };
                     let given = |form: &String| unread.get_key_value(form.as_str());
-                    let (given, _) = forms.iter().find_map(given)?;
-                    (first.how == Mentioned::Expanded).then_some(*given)
+                    forms.iter().find_map(given).map(|(given, _)| *given)
                 });
                 let Some((given, value)) = near.and_then(|near| unread.remove_entry(near)) else {
                     continue;

@@ -111,10 +111,11 @@ impl<'a> Uses<'a> {
 
     /// The same, and whether a script reads it by itself.
     pub fn reads(&self, number: usize, name: &str) -> bool {
+        if self.names(number, name) {
+            return true;
+        }
         let spelt = spelt(name);
-        self.any(number, |own| {
-            own.names.contains(name) || own.mentions.contains(&*spelt)
-        })
+        self.any(number, |own| own.mentions.contains(&*spelt))
     }
 
     pub fn unseen(&self, number: usize) -> bool {
@@ -127,8 +128,10 @@ pub fn misspelt(survey: &Survey<'_>, report: &mut Report) {
     for (number, unit) in survey.program.units.iter().enumerate() {
         let uses = &survey.uses;
         let own = &uses.own[number];
-        let inputs = unit.inputs.iter().map(|input| (input.name.as_str(), input));
-        let inputs: FxHashMap<&str, &Input> = inputs.collect();
+        let inputs = LazyCell::new(|| {
+            let named = unit.inputs.iter().map(|input| (input.name.as_str(), input));
+            named.collect::<FxHashMap<&str, &Input>>()
+        });
         // Few names are read where many are set, so those are the ones to compare with.
         let read = LazyCell::new(|| {
             let names = inputs.keys().chain(&own.set_names).copied();
@@ -160,7 +163,7 @@ pub fn misspelt(survey: &Survey<'_>, report: &mut Report) {
         let last = own.sets.iter().map(|(_, step)| *step).max();
         for (bind, step) in &own.sets {
             let name = bind.name.as_str();
-            if inputs.contains_key(name) || uses.reads(number, name) {
+            if uses.reads(number, name) || inputs.contains_key(name) {
                 continue;
             }
             let near = read.nearest(name, |_| true);

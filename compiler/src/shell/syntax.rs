@@ -7,7 +7,9 @@ mod brackets;
 mod words;
 
 use super::HoleAt;
+use memchr::memmem::Finder;
 use std::ops::Range;
+use std::sync::LazyLock;
 use words::{Heredoc, never_closed};
 
 /// What bash cannot read, and where.
@@ -21,6 +23,9 @@ pub struct Broken {
     /// Bash complains and goes on.
     pub harmless: bool,
 }
+
+/// A line that goes on.
+static BROKEN_LINE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\\\n"));
 
 /// Deeper nesting is not followed.
 const MAX_DEPTH: u32 = 60;
@@ -38,7 +43,7 @@ pub fn broken(text: &str, holes: &[HoleAt]) -> Option<Broken> {
     };
     // A word on two lines may be any word.
     let splits = |at: usize| letter(at.checked_sub(1)) && letter(Some(at + 2));
-    if memchr::memmem::find_iter(text, b"\\\n").any(splits) {
+    if BROKEN_LINE.find_iter(text).any(splits) {
         return None;
     }
     let mut bytes = text.to_vec();
@@ -509,23 +514,25 @@ impl Reader<'_> {
             if !self.word()? {
                 return Err(Stop::Unsure);
             }
-            let digits = self.bytes[at..self.pos].iter().all(u8::is_ascii_digit);
-            if digits && matches!(self.peek(), Some(b'<' | b'>')) {
+            let redirects = matches!(self.peek(), Some(b'<' | b'>'));
+            if redirects && self.bytes[at..self.pos].iter().all(u8::is_ascii_digit) {
                 continue;
             }
             words += 1;
-            last = at..self.pos;
             if words == 1 {
-                first = last.clone();
+                first = at..self.pos;
             }
+            last = at..self.pos;
             if self.peek() == Some(b'(') && self.assigns(at) {
                 self.array()?;
             }
         }
+        if self.bytes.get(first.start) == Some(&b'[') {
+            self.brackets_of_test(first, &last);
+        }
         if self.peek() == Some(b'#') {
             self.comment();
         }
-        self.brackets_of_test(first, &last);
         Ok(())
     }
 

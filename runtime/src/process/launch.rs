@@ -78,7 +78,9 @@ impl Launcher {
 
     pub fn launch(&self, request: &Request, marker: &str) -> Result<Launched, Failure> {
         check(request)?;
-        let cwd = enter(&request.cwd)?;
+        // Whether it can be entered is asked when something went wrong: starting a program asks too.
+        let cwd = absolute(&request.cwd)?;
+        let or_cwd = |failure: Failure| enter(&request.cwd).err().unwrap_or(failure);
         let mut parcel = Parcel::pack(request)?;
         let given = value_of(&request.env, "PATH").map(|(_, value)| value.as_str());
         let given = given
@@ -87,7 +89,7 @@ impl Launcher {
         let path = given
             .or_else(|| std::env::var_os("PATH"))
             .unwrap_or_default();
-        let program = find_program(&request.program, &path, &cwd)?;
+        let program = find_program(&request.program, &path, &cwd).map_err(or_cwd)?;
 
         let words = words(request, &mut parcel).map_err(refused)?;
         // A stale value of the same name must not stand in for one that was left out; and a
@@ -107,7 +109,8 @@ impl Launcher {
             .stdin
             .as_ref()
             .is_some_and(|bytes| !bytes.is_empty());
-        self.spawn(&command, parcel, fed).map_err(refused)
+        self.spawn(&command, parcel, fed)
+            .map_err(|error| or_cwd(refused(error)))
     }
 
     fn spawn(&self, command: &Command<'_>, parcel: Parcel<'_>, fed: bool) -> io::Result<Launched> {
@@ -230,24 +233,26 @@ fn is_shell_name(name: &str) -> bool {
         && letters.all(|byte| byte == b'_' || byte.is_ascii_alphanumeric())
 }
 
-/// The absolute path of a directory that can be entered.
-fn enter(cwd: &Path) -> Result<PathBuf, Failure> {
-    let refuse = |why: &dyn std::fmt::Display| {
-        let detail = format!("{}: {why}", cwd.display());
-        ExecError::new(ErrorKind::InvalidCwd, detail)
-    };
-    let absolute = std::path::absolute(cwd).map_err(|error| refuse(&error))?;
-    let metadata = absolute.metadata().map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => refuse(&"there is no such directory"),
-        _ => refuse(&error),
+fn bad_cwd(cwd: &Path, why: &dyn std::fmt::Display) -> Failure {
+    let detail = format!("{}: {why}", cwd.display());
+    ExecError::new(ErrorKind::InvalidCwd, detail)
+}
+
+fn absolute(cwd: &Path) -> Result<PathBuf, Failure> {
+    std::path::absolute(cwd).map_err(|error| bad_cwd(cwd, &error))
+}
+
+/// Whether a directory can be entered.
+fn enter(cwd: &Path) -> Result<(), Failure> {
+    let metadata = cwd.metadata().map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => bad_cwd(cwd, &"there is no such directory"),
+        _ => bad_cwd(cwd, &error),
     })?;
-    if !metadata.is_dir() {
-        return Err(refuse(&"not a directory"));
+    match (metadata.is_dir(), os::may_execute(cwd)) {
+        (false, _) => Err(bad_cwd(cwd, &"not a directory")),
+        (_, false) => Err(bad_cwd(cwd, &"permission denied")),
+        _ => Ok(()),
     }
-    if !os::may_execute(&absolute) {
-        return Err(refuse(&"permission denied"));
-    }
-    Ok(absolute)
 }
 
 /// The file that a command word means: a regular file that may be executed, the first on `path`.
@@ -273,12 +278,14 @@ pub fn find_program(word: &str, path: &OsStr, cwd: &Path) -> Result<PathBuf, Exe
         };
     }
     let mut seen = false;
+    let mut tried: Vec<PathBuf> = Vec::new();
     for directory in std::env::split_paths(path) {
         // A relative entry would make the meaning of a name depend on where a step runs.
-        if !directory.is_absolute() {
+        if !directory.is_absolute() || tried.contains(&directory) {
             continue;
         }
         let file = directory.join(word);
+        tried.push(directory);
         if file.metadata().is_ok_and(|metadata| metadata.is_file()) {
             if os::may_execute(&file) {
                 return Ok(file);
