@@ -85,8 +85,8 @@ fn a_prompt_of_any_length_arrives() {
         )),
     );
     let all = run(&folder, &[], 0);
-    assert_eq!(all["context"]["long"], "0 300000\n");
-    assert_eq!(all["context"]["short"], "1 5\n");
+    assert_eq!(all["context"]["long"], "0 300000");
+    assert_eq!(all["context"]["short"], "1 5");
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn an_agent_that_is_asked_too_often_is_asked_again() {
     let started = Instant::now();
     let all = run(&folder, &[], 0);
     assert!(started.elapsed().as_millis() >= 300, "pauses grow");
-    assert_eq!(all["context"]["a"], "answer\n");
+    assert_eq!(all["context"]["a"], "answer");
     assert_eq!(step(&all, "a")["attempts"], 1);
     assert_eq!(folder.read("tries").lines().count(), 3);
     std::fs::remove_file(folder.file("tries")).unwrap();

@@ -340,16 +340,14 @@ impl<'a> Work<'a> {
         locals: &Locals<'a>,
         asked: bool,
     ) -> Type {
-        // What fails on the way has printed something else, or nothing.
-        let fails = matches!(step.on_failure, OnFailure::Continue { .. });
         match action {
             Action::Exec(exec) if asked => {
                 let known = self.printed.entry(exec.script.span);
                 let printed = known.or_insert_with(|| output::printed(&exec.script));
+                // A script that fails on the way has printed something else, or nothing.
+                let fails = matches!(step.on_failure, OnFailure::Continue { .. });
                 of_output(step.store, (!fails).then_some(&*printed))
             }
-            // Programs that are asked end what they say with a newline, as others do.
-            Action::Agent(_) if !fails => of_output(step.store, Some(&Printed::lines())),
             Action::Exec(_) | Action::Agent(_) | Action::Flow(_) => of_output(step.store, None),
             Action::Call(call) => {
                 self.call(unit, call, locals);

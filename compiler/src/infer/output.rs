@@ -15,16 +15,6 @@ pub struct Printed {
     pub lines: bool,
 }
 
-impl Printed {
-    /// Whole lines, and nothing else is known.
-    pub fn lines() -> Printed {
-        Printed {
-            lines: true,
-            ..Printed::default()
-        }
-    }
-}
-
 /// Longer scripts are not looked at: nobody prints constants with them.
 const LONGEST: usize = 64 * 1024;
 

@@ -158,6 +158,10 @@ impl Driver<'_> {
             }
         }
         outcome.warnings.append(&mut asking.warnings);
+        // An answer is a text, and the newline behind it the manner of programs.
+        if outcome.stdout.ends_with(b"\n") {
+            outcome.stdout.pop();
+        }
         let value = reply::reply(outcome, asked.form, &self.secrets);
         if failed.is_some() {
             return Some((asked, value));
