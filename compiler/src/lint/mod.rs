@@ -25,6 +25,7 @@ mod results;
 mod schema_as_value;
 mod secret_word;
 mod too_many_items;
+mod unparsed;
 mod unusable_default;
 mod used;
 mod words;
@@ -143,6 +144,10 @@ pub static LINTS: &[Lint] = &[
     Lint {
         code: &codes::ODD_FIELD,
         check: odd_field::check,
+    },
+    Lint {
+        code: &codes::FIELD_OF_TEXT,
+        check: unparsed::check,
     },
 ];
 
