@@ -65,31 +65,29 @@ pub fn settle(report: &mut Report, sources: &Sources) {
 
 /// A name that stands where it is no field is not missing as well: it is in the wrong place.
 fn misplaced(report: &mut Report) {
-    let mut names: FxHashSet<(SourceId, String)> = FxHashSet::default();
-    for finding in &report.findings {
-        if finding.code == &codes::UNKNOWN_FIELD {
-            let words = finding.labels.iter().map(|label| &label.message);
-            for word in words
-                .chain([&finding.message])
-                .filter_map(|text| quoted(text))
-            {
-                names.insert((finding.span.source, word.to_string()));
-            }
-        }
-    }
+    let fields = report.findings.iter();
+    let fields = fields.filter(|finding| finding.code == &codes::UNKNOWN_FIELD);
+    let names: FxHashSet<(SourceId, Box<str>)> = fields
+        .flat_map(|finding| {
+            finding
+                .about
+                .iter()
+                .map(|name| (finding.span.source, name.clone()))
+        })
+        .collect();
     if names.is_empty() {
         return;
     }
     report.findings.retain(|finding| {
-        finding.code != &codes::UNDEFINED_VARIABLE
-            || quoted(&finding.message)
-                .is_none_or(|name| !names.contains(&(finding.span.source, name.to_string())))
+        let place = |name: &Box<str>| (finding.span.source, name.clone());
+        let misplaced = || {
+            finding
+                .about
+                .iter()
+                .any(|name| names.contains(&place(name)))
+        };
+        finding.code != &codes::UNDEFINED_VARIABLE || !misplaced()
     });
-}
-
-/// The last word of a message that is the user's.
-fn quoted(message: &str) -> Option<&str> {
-    message.rsplit('`').nth(1)
 }
 
 fn follows(finding: &Diagnostic, broken: &Broken) -> bool {

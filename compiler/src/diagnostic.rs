@@ -96,6 +96,10 @@ pub struct Diagnostic {
     pub labels: SmallVec<[Label; 1]>,
     pub help: Option<String>,
     pub fix: Option<Fix>,
+    /// The names that are wrong: what only follows from that is no second mistake.
+    pub about: SmallVec<[Box<str>; 1]>,
+    /// The name that was meant.
+    pub meant: Option<Box<str>>,
 }
 
 impl Diagnostic {
@@ -108,7 +112,20 @@ impl Diagnostic {
             labels: SmallVec::new(),
             help: None,
             fix: None,
+            about: SmallVec::new(),
+            meant: None,
         }
+    }
+
+    /// Names a name that is wrong.
+    pub fn about(mut self, name: &str) -> Diagnostic {
+        self.about.push(name.into());
+        self
+    }
+
+    pub fn did_you_mean(mut self, name: &str) -> Diagnostic {
+        self.meant = Some(name.into());
+        self.help(format!("did you mean `{name}`?"))
     }
 
     /// The same finding where a dialect takes it more lightly or more seriously than usual.

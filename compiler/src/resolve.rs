@@ -163,18 +163,17 @@ fn needs(program: &Program, links: &Links<'_>, target: usize) -> Vec<(String, Sp
     }
     scope.unit(child, &mut alone);
     let mut read: FxHashMap<&str, Span> = FxHashMap::default();
-    for found in &alone.findings {
-        read.entry(&found.message).or_insert(found.span);
+    let is_error = |found: &&Diagnostic| found.severity == Severity::Error;
+    for found in alone.findings.iter().filter(is_error) {
+        for name in &found.about {
+            read.entry(name).or_insert(found.span);
+        }
     }
     let needed = given.into_iter().filter_map(|name| {
-        let place = read.get(nothing_defines(name).as_str())?;
+        let place = read.get(name)?;
         Some((name.to_string(), *place))
     });
     needed.collect()
-}
-
-fn nothing_defines(name: &str) -> String {
-    format!("nothing defines `{name}`")
 }
 
 /// The same for one expression that stands in a unit without steps.
@@ -478,13 +477,15 @@ impl<'a> Scope<'a> {
 
     fn undefined(&self, name: &str, missing: Missing, span: Span) -> Diagnostic {
         let (severity, message) = match missing {
-            Missing::Fail => (Severity::Error, nothing_defines(name)),
+            Missing::Fail => (Severity::Error, format!("nothing defines `{name}`")),
             Missing::Null => (
                 Severity::Warning,
                 format!("nothing defines `{name}`; it is empty unless the caller gives it"),
             ),
         };
-        let finding = Diagnostic::new(&codes::UNDEFINED_VARIABLE, span, message).severity(severity);
+        let finding = Diagnostic::new(&codes::UNDEFINED_VARIABLE, span, message)
+            .severity(severity)
+            .about(name);
         if self.brief {
             return finding;
         }
@@ -512,7 +513,7 @@ impl<'a> Scope<'a> {
                     ..
                 }) => finding
                     .label(*place, "what the step of this name gives is stored here")
-                    .help(format!("did you mean `{near}`?"))
+                    .did_you_mean(near)
                     .fix(Fix::unsafe_(format!("write `{near}`"), span, near)),
                 None => finding
                     .label(step.span, "the step of this name stores nothing")
@@ -526,7 +527,7 @@ impl<'a> Scope<'a> {
             if missing == Missing::Null || self.reserved.contains(&near) {
                 fix.applicability = Applicability::Unsafe;
             }
-            finding.help(format!("did you mean `{near}`?")).fix(fix)
+            finding.did_you_mean(near).fix(fix)
         } else if let Some(near) = self.read_beside(name) {
             let mut fix = Fix::rename(name, near, span);
             fix.applicability = Applicability::Unsafe;

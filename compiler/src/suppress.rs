@@ -487,9 +487,11 @@ fn judge_list(ignore: &Ignore, listed: &[Listed], inner: Span, codes: &Codes, re
         let message = format!("there is no finding `{}`", entry.text);
         let finding = Diagnostic::new(&codes::BAD_IGNORE, entry.span, message);
         report.add(match codes.nearest(&entry.text, |_| true) {
-            Some(near) => finding
-                .help(format!("did you mean `{near}`?"))
-                .fix(Fix::unsafe_(format!("write `{near}`"), entry.span, near)),
+            Some(near) => finding.did_you_mean(near).fix(Fix::unsafe_(
+                format!("write `{near}`"),
+                entry.span,
+                near,
+            )),
             None => finding.help("`rrc explain` lists them all"),
         });
     }

@@ -81,7 +81,7 @@ pub fn unknown_step(name: &str, span: Span, known: &Near<'_>) -> Diagnostic {
     let finding = Diagnostic::new(&codes::UNKNOWN_STEP, span, message);
     match known.nearest(name, |_| true) {
         Some(near) => finding
-            .help(format!("did you mean `{near}`?"))
+            .did_you_mean(near)
             .fix(Fix::rename(name, near, span)),
         None => finding.help("name the `id` of a step before this one"),
     }

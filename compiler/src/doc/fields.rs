@@ -235,6 +235,7 @@ impl<'a> Fields<'a> {
                 for entry in &keys[OFTEN..] {
                     let name = entry.name().unwrap_or("");
                     let message = format!("nor `{name}`");
+                    last.about.push(name.into());
                     last.labels.push(Label {
                         span: name_span(entry.key),
                         message,
@@ -256,7 +257,8 @@ impl<'a> Fields<'a> {
             &codes::UNKNOWN_FIELD,
             span,
             format!("{} has no field `{name}`", article(self.shape.what)),
-        );
+        )
+        .about(name);
         report.add(match better {
             Some(advice) if advice.contains(' ') => found.help(advice),
             Some(better) => self.rename(found, entry, better),

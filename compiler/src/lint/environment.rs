@@ -177,14 +177,14 @@ fn given_by_step(survey: &Survey<'_>, report: &mut Report) {
                         format!("nothing sets `{read}`, so it is empty"),
                     )
                     .label(value.span, format!("`{given}` is set here"))
-                    .help(format!("did you mean `{given}`?")),
+                    .did_you_mean(given),
                     false => Diagnostic::new(
                         &codes::MISSPELT_EXPORT,
                         value.span,
                         format!("the script does not read `{given}`"),
                     )
                     .label(first.span, format!("`{read}` is read here"))
-                    .help(format!("did you mean `{read}`?")),
+                    .did_you_mean(read),
                 });
             }
         }
@@ -246,7 +246,7 @@ pub fn misspelt(survey: &Survey<'_>, report: &mut Report) {
             );
             report.add(
                 Diagnostic::new(&codes::MISSPELT_EXPORT, mention.span, message)
-                    .help(format!("did you mean `{PREFIX}{near}`?")),
+                    .did_you_mean(&format!("{PREFIX}{near}")),
             );
         }
     }

@@ -80,7 +80,7 @@ fn check_call(
             let message = format!("`{}` takes no `{name}`", recipe.name);
             report.add(
                 Diagnostic::new(&codes::MISSPELT_INPUT, *span, message)
-                    .help(format!("did you mean `{near}`?"))
+                    .did_you_mean(near)
                     .fix(Fix::rename(name, near, *span)),
             );
         }

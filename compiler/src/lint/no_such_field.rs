@@ -44,7 +44,7 @@ pub fn check(place: &Place<'_, '_>, scope: Scope<'_, '_>, report: &mut Report) {
     let finding = Diagnostic::new(&codes::NO_SUCH_FIELD, expr.span, message).severity(severity);
     report.add(match nearest(name, known.iter().copied()) {
         Some(near) => finding
-            .help(format!("did you mean `{near}`?"))
+            .did_you_mean(near)
             .fix(Fix::rename(name, near, expr.span)),
         None if known.is_empty() => finding.help("it has no fields at all"),
         None => finding.help(format!("it has {}", words::list(&known))),

@@ -91,7 +91,7 @@ fn odd(path: &str, name: &str, span: Span, near: &str, place: Option<Span>) -> D
     let mut fix = Fix::rename(name, near, span);
     fix.applicability = Applicability::Unsafe;
     let finding = Diagnostic::new(&codes::ODD_FIELD, span, message)
-        .help(format!("did you mean `{near}`?"))
+        .did_you_mean(near)
         .fix(fix);
     match place {
         Some(place) => finding.label(place, format!("`{near}` is read here")),

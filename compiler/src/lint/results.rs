@@ -55,7 +55,7 @@ pub fn check(survey: &Survey<'_>, report: &mut Report) {
             });
             report.add(match known.near.nearest(name, |_| true) {
                 Some(near) => finding
-                    .help(format!("did you mean `{near}`?"))
+                    .did_you_mean(near)
                     .fix(Fix::rename(name, near, expr.span)),
                 None if fields.is_empty() => finding.help("the recipe sets no variables"),
                 None => finding.help(format!("it sets {}", known.list)),

@@ -147,7 +147,7 @@ pub fn misspelt(survey: &Survey<'_>, report: &mut Report) {
                     span,
                     format!("nothing reads `{name}`"),
                 )
-                .help(format!("did you mean `{near}`?"))
+                .did_you_mean(near)
                 .fix(Fix::unsafe_(format!("write `{near}`"), span, near)),
             );
         };
@@ -242,14 +242,11 @@ fn found_misspelt(report: &Report) -> FxHashSet<Span> {
 
 /// The names that findings say already were meant elsewhere.
 fn suggested(report: &Report) -> FxHashSet<String> {
-    let helps = report
+    let meant = report
         .findings
         .iter()
-        .filter_map(|finding| finding.help.as_deref());
-    helps
-        .filter_map(|help| help.strip_prefix("did you mean `")?.strip_suffix("`?"))
-        .map(str::to_string)
-        .collect()
+        .filter_map(|finding| finding.meant.as_deref());
+    meant.map(str::to_string).collect()
 }
 
 /// A variable of `context` that nothing reads.

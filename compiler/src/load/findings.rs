@@ -12,7 +12,7 @@ pub fn missing(name: &str, span: Span, known: &[String]) -> Diagnostic {
     let finding = Diagnostic::new(&codes::MISSING_RECIPE, span, message);
     match near {
         Some(near) => finding
-            .help(format!("did you mean `{near}`?"))
+            .did_you_mean(near)
             .fix(Fix::rename(name, near, span)),
         None => finding.help(
             "check the name; recipes are looked for beside this file and in `-R` directories",

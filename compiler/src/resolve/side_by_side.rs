@@ -42,8 +42,10 @@ impl<'a> Scope<'a> {
             let mut quiet = Report::default();
             self.step(branch, &mut quiet);
             let about = |finding: &Diagnostic| {
-                let mut quoted = finding.message.split('`').skip(1).step_by(2);
-                quoted.any(|name| writers.contains_key(name))
+                finding
+                    .about
+                    .iter()
+                    .any(|name| writers.contains_key(&**name))
             };
             quiet
                 .findings

@@ -380,7 +380,7 @@ pub fn unknown_type(word: &str, span: Span) -> Diagnostic {
         None => near().map(|near| (near, Fix::rename(word, near, span))),
     };
     match fix {
-        Some((meant, fix)) => finding.help(format!("did you mean `{meant}`?")).fix(fix),
+        Some((meant, fix)) => finding.did_you_mean(meant).fix(fix),
         None => finding.help(format!("types are {}", TYPES.join(", "))),
     }
 }

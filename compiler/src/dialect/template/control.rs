@@ -43,9 +43,11 @@ impl<'a> Lower<'_, 'a> {
             let message = format!("`{}` is not a way to fail", text.text());
             let finding = Diagnostic::new(&codes::BAD_VALUE, text.inner(), message);
             let finding = match nearest(text.text(), SCOPES.map(|(word, _)| word)) {
-                Some(near) => finding
-                    .help(format!("did you mean `{near}`?"))
-                    .fix(Fix::rename(text.text(), near, text.inner())),
+                Some(near) => {
+                    finding
+                        .did_you_mean(near)
+                        .fix(Fix::rename(text.text(), near, text.inner()))
+                }
                 None => finding.help("write `continue`, `branch` or `root`"),
             };
             self.add(finding);

@@ -145,8 +145,9 @@ impl<'a> Lower<'_, 'a> {
             let message = format!("nothing in this file defines `{name}`");
             self.report_once(
                 Diagnostic::new(&codes::UNDEFINED_VARIABLE, span, message)
+                    .about(name)
                     .severity(Severity::Warning)
-                    .help(format!("did you mean `{near}`?"))
+                    .did_you_mean(near)
                     .fix(Fix::unsafe_(format!("write `{near}`"), span, near)),
             );
         }

@@ -445,13 +445,13 @@ impl<'r, 'a> Lower<'r, 'a> {
             return;
         }
         let message = format!("nothing defines `{name}`");
-        let finding = Diagnostic::new(&codes::UNDEFINED_VARIABLE, span, message);
+        let finding = Diagnostic::new(&codes::UNDEFINED_VARIABLE, span, message).about(name);
         let finding = match env.nearest(name, &[], |_| true) {
             Some(near) => {
                 // That nothing reads what is meant is no second mistake.
                 self.use_name(near, span);
                 finding
-                    .help(format!("did you mean `{near}`?"))
+                    .did_you_mean(near)
                     .fix(Fix::rename(name, near, span))
             }
             None => finding.help(format!("add `{name}` to `args`, or give it a default")),
@@ -520,9 +520,11 @@ impl<'r, 'a> Lower<'r, 'a> {
                 let message = format!("`{word}` is neither `stdout` nor a value of this template");
                 let finding = Diagnostic::new(&codes::UNKNOWN_OUTPUT, text.inner(), message);
                 let finding = match env.nearest(word, &["stdout"], |_| true) {
-                    Some(near) => finding
-                        .help(format!("did you mean `{near}`?"))
-                        .fix(Fix::rename(word, near, text.inner())),
+                    Some(near) => {
+                        finding
+                            .did_you_mean(near)
+                            .fix(Fix::rename(word, near, text.inner()))
+                    }
                     None => finding
                         .help("name a value, write `{…}` around one, or give a path with `/`"),
                 };

@@ -529,10 +529,10 @@ impl<'a> Lower<'_, 'a> {
                 finding
             } else {
                 let message = format!("nothing knows the field `{name}`");
-                let finding = Diagnostic::new(&codes::UNKNOWN_FIELD, span, message);
+                let finding = Diagnostic::new(&codes::UNKNOWN_FIELD, span, message).about(name);
                 match nearest(name, FIELDS) {
                     Some(near) if node.get(near).is_none() => finding
-                        .help(format!("did you mean `{near}`?"))
+                        .did_you_mean(near)
                         .fix(Fix::rename(name, near, span)),
                     Some(near) => finding.help(format!("did you mean `{near}`, which is there?")),
                     None => finding.help(format!("a node has the fields {}", FIELDS.join(", "))),
