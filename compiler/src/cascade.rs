@@ -65,27 +65,20 @@ pub fn settle(report: &mut Report, sources: &Sources) {
 
 /// A name that stands where it is no field is not missing as well: it is in the wrong place.
 fn misplaced(report: &mut Report) {
-    let fields = report.findings.iter();
-    let fields = fields.filter(|finding| finding.code == &codes::UNKNOWN_FIELD);
-    let names: FxHashSet<(SourceId, Box<str>)> = fields
-        .flat_map(|finding| {
-            finding
-                .about
-                .iter()
-                .map(|name| (finding.span.source, name.clone()))
-        })
-        .collect();
+    let mut names: FxHashMap<SourceId, FxHashSet<Box<str>>> = FxHashMap::default();
+    for finding in &report.findings {
+        if finding.code == &codes::UNKNOWN_FIELD {
+            let names = names.entry(finding.span.source).or_default();
+            names.extend(finding.about.iter().cloned());
+        }
+    }
     if names.is_empty() {
         return;
     }
     report.findings.retain(|finding| {
-        let place = |name: &Box<str>| (finding.span.source, name.clone());
-        let misplaced = || {
-            finding
-                .about
-                .iter()
-                .any(|name| names.contains(&place(name)))
-        };
+        let names = names.get(&finding.span.source);
+        let mut about = finding.about.iter();
+        let mut misplaced = || about.any(|name| names.is_some_and(|names| names.contains(name)));
         finding.code != &codes::UNDEFINED_VARIABLE || !misplaced()
     });
 }

@@ -315,11 +315,11 @@ fn a_recipe_that_runs_twice_at_once_is_one_mistake() {
     let sets: String = (0..50)
         .map(|number| format!("- {{id: s{number}, command: x, output: o{number}}}\n"))
         .collect();
-    folder.write("sub.yaml", &format!("name: sub\nsteps:\n{sets}"));
+    folder.write("sub.yaml", format!("name: sub\nsteps:\n{sets}"));
     let call = "  type: recipe\n  recipe: sub\n  parallel_group: g\n";
     folder.write(
         "a.yaml",
-        &format!("name: a\nsteps:\n- id: one\n{call}- id: two\n{call}- id: three\n{call}"),
+        format!("name: a\nsteps:\n- id: one\n{call}- id: two\n{call}- id: three\n{call}"),
     );
     let said = folder.rrc(&["check", "--format", "concise", "a.yaml"]);
     let said = said.go().exits(1);
@@ -340,10 +340,10 @@ fn a_file_for_either_runner_is_told_what_one_of_them_does() {
     let folder = Folder::new();
     let quoted = "- {id: b, type: bash, command: \"echo '{{a}}'\"}\n";
     let head = "name: a\ndescription: d\nversion: 1.0.0\ncontext: {a: 1}\n";
-    folder.write("either.yaml", &format!("{head}steps:\n{quoted}"));
+    folder.write("either.yaml", format!("{head}steps:\n{quoted}"));
     folder.write(
         "one.yaml",
-        &format!("{head}steps:\n{quoted}- {{id: c, type: bash, command: x, on_error: fail}}\n"),
+        format!("{head}steps:\n{quoted}- {{id: c, type: bash, command: x, on_error: fail}}\n"),
     );
     let said = folder.rrc(&["check", "-v", "--format", "concise"]);
     let said = said.go().exits(0);

@@ -413,7 +413,8 @@ impl Lower<'_> {
             // Where the text cannot be read any further, all holes behind that place are lost.
             let is_lost = compiled.positions[problem.hole].is_lost();
             let is_behind = broken.is_some_and(|place| place < at[problem.hole].range.start);
-            if !is_behind && !(is_lost && std::mem::replace(&mut lost, true)) {
+            let said = is_lost && std::mem::replace(&mut lost, true);
+            if !is_behind && !said {
                 self.shell_problem(written, &plain, problem);
             }
         }
