@@ -278,17 +278,22 @@ pub fn find_program(word: &str, path: &OsStr, cwd: &Path) -> Result<PathBuf, Exe
         };
     }
     let mut seen = false;
-    let mut tried: Vec<PathBuf> = Vec::new();
-    for directory in std::env::split_paths(path) {
+    let mut tried: Vec<&[u8]> = Vec::new();
+    let mut file: Vec<u8> = Vec::new();
+    for directory in path.as_bytes().split(|byte| *byte == b':') {
         // A relative entry would make the meaning of a name depend on where a step runs.
-        if !directory.is_absolute() || tried.contains(&directory) {
+        if !directory.starts_with(b"/") || tried.contains(&directory) {
             continue;
         }
-        let file = directory.join(word);
         tried.push(directory);
+        file.clear();
+        file.extend_from_slice(directory);
+        file.push(b'/');
+        file.extend_from_slice(word.as_bytes());
+        let file = Path::new(OsStr::from_bytes(&file));
         if file.metadata().is_ok_and(|metadata| metadata.is_file()) {
-            if os::may_execute(&file) {
-                return Ok(file);
+            if os::may_execute(file) {
+                return Ok(file.to_path_buf());
             }
             seen = true;
         }
