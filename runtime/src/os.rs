@@ -337,26 +337,18 @@ pub fn spawn(start: &Start<'_>) -> io::Result<u32> {
                 actions, stream, number,
             ))?;
         }
-        said(posix_spawn_file_actions_addchdir_np(
-            actions,
-            start.cwd.as_ptr(),
-        ))?;
+        let cwd = start.cwd.as_ptr();
+        said(posix_spawn_file_actions_addchdir_np(actions, cwd))?;
 
         let mut attributes = std::mem::zeroed();
         said(libc::posix_spawnattr_init(&raw mut attributes))?;
         let mut attributes = Attributes(attributes);
         let attributes = &raw mut attributes.0;
-        let mut signals = std::mem::zeroed();
-        libc::sigemptyset(&raw mut signals);
-        said(libc::posix_spawnattr_setsigmask(
-            attributes,
-            &raw const signals,
-        ))?;
-        libc::sigaddset(&raw mut signals, libc::SIGPIPE);
-        said(libc::posix_spawnattr_setsigdefault(
-            attributes,
-            &raw const signals,
-        ))?;
+        let mut none = std::mem::zeroed();
+        libc::sigemptyset(&raw mut none);
+        let none = &raw const none;
+        said(libc::posix_spawnattr_setsigmask(attributes, none))?;
+        said(libc::posix_spawnattr_setsigdefault(attributes, usual()))?;
         said(libc::posix_spawnattr_setpgroup(attributes, 0))?;
         said(libc::posix_spawnattr_setflags(attributes, flags as c_short))?;
 
@@ -442,6 +434,25 @@ pub fn expect_children() {
         // SAFETY: restores the disposition that was there.
         unsafe { signal(number, before) };
     }
+}
+
+/// The signals that are not ignored: a child that is told so need not ask about each of them.
+fn usual() -> &'static libc::sigset_t {
+    static USUAL: OnceLock<libc::sigset_t> = OnceLock::new();
+    // SAFETY: what is zeroed holds numbers alone, and is all that the calls write to.
+    USUAL.get_or_init(|| unsafe {
+        let mut signals = std::mem::zeroed();
+        libc::sigemptyset(&raw mut signals);
+        for number in 1..=64 {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            let known = libc::sigaction(number, std::ptr::null(), &raw mut action) == 0;
+            // Programs do not expect that this one is ignored, as it is here.
+            if known && (action.sa_sigaction != libc::SIG_IGN || number == libc::SIGPIPE) {
+                libc::sigaddset(&raw mut signals, number);
+            }
+        }
+        signals
+    })
 }
 
 /// Takes over INT, TERM and HUP for this process, unless they are ignored.
