@@ -35,7 +35,8 @@ async def wait(published, condition):
 
 
 async def session(rrc):
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="rrc-pygls-"))
+    kept = tempfile.TemporaryDirectory(prefix="rrc-pygls-")
+    folder = pathlib.Path(kept.name)
     path = folder / "a.yaml"
     uri = path.as_uri()
     client = Client("test", "1")
