@@ -1,15 +1,19 @@
 //! The operating system, behind functions that the rest of the runtime can name.
 //!
-//! The only file that names `rustix` and `libc`, and the only one that may hold `unsafe`. It knows system
-//! calls and nothing of steps, captures or deadlines. Linux gets epoll, pidfds, a subreaper and
-//! memory files; elsewhere the same functions work with poll(2) and SIGCHLD, and
-//! [`missing_protections`] says what is lost.
+//! The only module that names `rustix` and `libc`, and this the only file that may hold `unsafe`. It knows
+//! system calls and nothing of steps, captures or deadlines. Linux gets epoll, pidfds, a subreaper,
+//! memory files and a start without detours; elsewhere the same functions work with poll(2), SIGCHLD and
+//! posix_spawn(3), and [`missing_protections`] says what is lost.
 #![allow(
     unsafe_code,
     reason = "system calls that no safe interface covers; everywhere else it is denied"
 )]
 
-use std::ffi::{CStr, c_char, c_int, c_short};
+mod children;
+mod limit;
+mod listing;
+
+use std::ffi::{CStr, c_char, c_int, c_short, c_void};
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read as _};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
@@ -19,7 +23,14 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions, WaitStatus};
+use rustix::process::{Pid, Resource, Rlimit, Signal};
+
+pub use children::{
+    Ended, Reaped, Sent, become_subreaper, group_exists, reap, reap_any, reap_killed, signal_group,
+    signal_process,
+};
+pub use limit::DescriptorLimit;
+pub use listing::{Listed, environment_of, processes};
 
 /// What this system cannot promise about what a run leaves behind.
 pub fn missing_protections() -> &'static [&'static str] {
@@ -32,118 +43,6 @@ pub fn missing_protections() -> &'static [&'static str] {
             "children started while hundreds run may get a raised limit of open descriptors",
         ]
     }
-}
-
-// ---- signals sent -------------------------------------------------------------------------
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sent {
-    Term,
-    Kill,
-    /// Wakes what is stopped, so that it can act on a TERM.
-    Continue,
-}
-
-impl Sent {
-    fn signal(self) -> Signal {
-        match self {
-            Sent::Term => Signal::TERM,
-            Sent::Kill => Signal::KILL,
-            Sent::Continue => Signal::CONT,
-        }
-    }
-}
-
-/// Process 1 is init, and as a group it would mean every process there is.
-fn ordinary(pid: u32) -> Option<Pid> {
-    let raw = i32::try_from(pid).ok().filter(|raw| *raw > 1)?;
-    Pid::from_raw(raw)
-}
-
-/// True if at least one process of the group was reached.
-pub fn signal_group(group: u32, send: Sent) -> bool {
-    ordinary(group)
-        .is_some_and(|pid| rustix::process::kill_process_group(pid, send.signal()).is_ok())
-}
-
-pub fn signal_process(pid: u32, send: Sent) -> bool {
-    ordinary(pid).is_some_and(|pid| rustix::process::kill_process(pid, send.signal()).is_ok())
-}
-
-/// Whether the group has members, zombies included.
-pub fn group_exists(group: u32) -> bool {
-    ordinary(group).is_some_and(|pid| {
-        // A refusal means that something is there.
-        !matches!(
-            rustix::process::test_kill_process_group(pid),
-            Err(rustix::io::Errno::SRCH)
-        )
-    })
-}
-
-// ---- the ends of children -----------------------------------------------------------------
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
-    Code(i32),
-    Signal(i32),
-    /// Somebody else collected it.
-    Unknown,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reaped {
-    One(u32, Ended),
-    /// There are children, none of which has ended.
-    Living,
-    /// There are no children at all. For a subreaper: no descendants either.
-    Childless,
-}
-
-fn ended(status: WaitStatus) -> Ended {
-    match (status.exit_status(), status.terminating_signal()) {
-        (Some(code), _) => Ended::Code(code),
-        (None, Some(signal)) => Ended::Signal(signal),
-        (None, None) => Ended::Unknown,
-    }
-}
-
-/// Collects any one ended child without waiting.
-pub fn reap_any() -> Reaped {
-    match rustix::io::retry_on_intr(|| rustix::process::wait(WaitOptions::NOHANG)) {
-        Ok(Some((pid, status))) => Reaped::One(pid.as_raw_nonzero().get() as u32, ended(status)),
-        Ok(None) => Reaped::Living,
-        Err(_) => Reaped::Childless,
-    }
-}
-
-/// Collects this child if it has ended.
-pub fn reap(pid: u32) -> Option<Ended> {
-    reap_with(pid, WaitOptions::NOHANG)
-}
-
-/// Waits for a child that was just killed.
-pub fn reap_killed(pid: u32) {
-    let _ = reap_with(pid, WaitOptions::empty());
-}
-
-fn reap_with(pid: u32, options: WaitOptions) -> Option<Ended> {
-    let Some(pid) = ordinary(pid) else {
-        return Some(Ended::Unknown);
-    };
-    match rustix::io::retry_on_intr(|| rustix::process::waitpid(Some(pid), options)) {
-        Ok(Some((_, status))) => Some(ended(status)),
-        Ok(None) => None,
-        Err(_) => Some(Ended::Unknown),
-    }
-}
-
-/// From now on what loses its parent below this process becomes its child. False if impossible.
-pub fn become_subreaper() -> bool {
-    #[cfg(target_os = "linux")]
-    return rustix::process::set_child_subreaper(Some(rustix::process::getpid())).is_ok();
-    #[cfg(not(target_os = "linux"))]
-    return false;
 }
 
 // ---- descriptors --------------------------------------------------------------------------
@@ -196,78 +95,6 @@ pub fn may_execute(path: &Path) -> bool {
     rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
 }
 
-/// How many descriptors this process and its children may open.
-#[derive(Debug)]
-pub struct DescriptorLimit {
-    own: Rlimit,
-    children: Rlimit,
-}
-
-impl DescriptorLimit {
-    /// Raises the limit of this process to what the system allows, once.
-    pub fn raised() -> &'static DescriptorLimit {
-        static LIMIT: OnceLock<DescriptorLimit> = OnceLock::new();
-        LIMIT.get_or_init(|| {
-            let children = rustix::process::getrlimit(Resource::Nofile);
-            let most = match cfg!(target_os = "macos") {
-                // The kernel refuses more than OPEN_MAX there, whatever the hard limit says.
-                true => children
-                    .maximum
-                    .map_or(Some(10_240), |most| Some(most.min(10_240))),
-                false => children.maximum,
-            };
-            let wanted = Rlimit {
-                current: most,
-                maximum: children.maximum,
-            };
-            let raised = rustix::process::setrlimit(Resource::Nofile, wanted).is_ok();
-            DescriptorLimit {
-                own: if raised { wanted } else { children },
-                children,
-            }
-        })
-    }
-
-    /// Runs `start` so that the child it starts gets the limit this process was given: programs
-    /// that use select(2), or close every possible descriptor, suffer from a raised one.
-    /// `highest` is the highest descriptor that `start` hands over.
-    pub fn as_given(
-        &self,
-        highest: RawFd,
-        start: impl FnOnce() -> io::Result<u32>,
-    ) -> io::Result<u32> {
-        if self.own == self.children {
-            return start();
-        }
-        // The C library refuses to hand over descriptors above the limit.
-        let allowed = self
-            .children
-            .current
-            .is_none_or(|most| (highest as u64) < most);
-        if allowed {
-            let _ = rustix::process::setrlimit(Resource::Nofile, self.children);
-        }
-        let started = start();
-        if allowed {
-            let _ = rustix::process::setrlimit(Resource::Nofile, self.own);
-        } else if let Ok(pid) = started {
-            self.give(pid);
-        }
-        started
-    }
-
-    /// Comes a moment after the start, but before a program can have started another.
-    #[cfg(target_os = "linux")]
-    fn give(&self, pid: u32) {
-        if let Some(pid) = ordinary(pid) {
-            let _ = rustix::process::prlimit(Some(pid), Resource::Nofile, self.children);
-        }
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn give(&self, _pid: u32) {}
-}
-
 // ---- starting -----------------------------------------------------------------------------
 
 /// All that a new process is given. `std::process::Command` starts programs in the same way, but it
@@ -280,6 +107,138 @@ pub struct Start<'a> {
     pub cwd: &'a CStr,
     /// Standard input, output and error, none of which is one of ours.
     pub streams: [BorrowedFd<'a>; 3],
+    pub limit: &'a DescriptorLimit,
+}
+
+type Pointers = Vec<*mut c_char>;
+
+impl Start<'_> {
+    /// The words and the environment as C has them. Good for as long as `self`.
+    fn lists(&self) -> (Pointers, Pointers) {
+        let list = |texts: &[&CStr]| -> Pointers {
+            let pointers = texts.iter().map(|text| text.as_ptr().cast_mut());
+            pointers.chain([std::ptr::null_mut()]).collect()
+        };
+        (list(self.argv), list(self.environment))
+    }
+}
+
+/// Starts a program in a process group of its own, with no signal blocked, and with an ordinary PIPE,
+/// which Rust's runtime has taken from us.
+pub fn spawn(start: &Start<'_>, portable: bool) -> io::Result<u32> {
+    #[cfg(target_os = "linux")]
+    if !portable {
+        return spawn_directly(start);
+    }
+    let _ = portable;
+    let streams = start.streams.iter().map(|stream| stream.as_raw_fd());
+    let highest = streams.max().unwrap_or_default();
+    start.limit.as_given(highest, || spawn_portably(start))
+}
+
+/// What becomes a child, until its program takes over. It lives in our memory, and this thread stands
+/// still meanwhile: so it may do nothing but system calls, and may leave a word for us.
+#[cfg(target_os = "linux")]
+struct Newborn<'a> {
+    start: &'a Start<'a>,
+    argv: *const *mut c_char,
+    environment: *const *mut c_char,
+    /// The handlers of this process would run in the child, were they still set.
+    usual: &'a libc::sigset_t,
+    limit: Option<Rlimit>,
+    failure: c_int,
+}
+
+#[cfg(target_os = "linux")]
+impl Newborn<'_> {
+    /// Returns only if the program cannot be started.
+    fn become_program(&self) -> rustix::io::Errno {
+        let prepared = (|| {
+            rustix::process::setpgid(None, None)?;
+            let [input, output, errors] = self.start.streams;
+            rustix::stdio::dup2_stdin(input)?;
+            rustix::stdio::dup2_stdout(output)?;
+            rustix::stdio::dup2_stderr(errors)?;
+            rustix::process::chdir(self.start.cwd)?;
+            match self.limit {
+                Some(limit) => rustix::process::setrlimit(Resource::Nofile, limit),
+                None => Ok(()),
+            }
+        })();
+        if let Err(error) = prepared {
+            return error;
+        }
+        // SAFETY: the sets and the action are plain numbers, for which zero is a value; the lists end with
+        // a null, and like all they point to they outlive the child's stay in this memory.
+        let failure = unsafe {
+            let usual: libc::sigaction = std::mem::zeroed();
+            for number in HANDLED {
+                if libc::sigismember(self.usual, number) == 1 {
+                    libc::sigaction(number, &raw const usual, std::ptr::null_mut());
+                }
+            }
+            let mut none = std::mem::zeroed();
+            libc::sigemptyset(&raw mut none);
+            libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
+            libc::execve(
+                self.start.program.as_ptr(),
+                self.argv.cast(),
+                self.environment.cast(),
+            );
+            *errno_place()
+        };
+        rustix::io::Errno::from_raw_os_error(failure)
+    }
+}
+
+#[cfg(target_os = "linux")]
+extern "C" fn be_born(newborn: *mut c_void) -> c_int {
+    // SAFETY: the only caller passes a `Newborn`, and looks at it again when this process is gone.
+    let newborn = unsafe { &mut *newborn.cast::<Newborn<'_>>() };
+    newborn.failure = newborn.become_program().raw_os_error();
+    127
+}
+
+/// What posix_spawn(3) does, less what it does for every program there may be: a stack that it maps anew
+/// each time, 64 signals that it asks about, limits that it looks up for each descriptor.
+#[cfg(target_os = "linux")]
+fn spawn_directly(start: &Start<'_>) -> io::Result<u32> {
+    use std::mem::MaybeUninit;
+    let (argv, environment) = start.lists();
+    let mut newborn = Newborn {
+        start,
+        argv: argv.as_ptr(),
+        environment: environment.as_ptr(),
+        usual: usual(),
+        limit: start.limit.of_children(),
+        failure: 0,
+    };
+    // Sixteen bytes each, as a stack is aligned.
+    let mut stack = [MaybeUninit::<u128>::uninit(); 2048];
+    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+    // SAFETY: the child runs `be_born` on a stack of its own, which nothing else uses; this thread goes on
+    // when the child has its program, or has ended, so everything it can reach lives as long as it does.
+    // With all signals blocked no handler of ours runs in it, and the mask that was set is restored.
+    let pid = unsafe {
+        let mut all = std::mem::zeroed();
+        let mut before = std::mem::zeroed();
+        libc::sigfillset(&raw mut all);
+        said(libc::pthread_sigmask(
+            libc::SIG_SETMASK,
+            &raw const all,
+            &raw mut before,
+        ))?;
+        let top = stack.as_mut_ptr_range().end;
+        let born = libc::clone(be_born, top.cast(), flags, (&raw mut newborn).cast());
+        let born = u32::try_from(born).map_err(|_| io::Error::last_os_error());
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
+        born?
+    };
+    if newborn.failure != 0 {
+        reap_killed(pid);
+        return Err(io::Error::from_raw_os_error(newborn.failure));
+    }
+    Ok(pid)
 }
 
 unsafe extern "C" {
@@ -298,9 +257,7 @@ fn said(number: c_int) -> io::Result<()> {
     }
 }
 
-/// Starts a program in a process group of its own, with no signal blocked, and with an ordinary PIPE,
-/// which Rust's runtime has taken from us.
-pub fn spawn(start: &Start<'_>) -> io::Result<u32> {
+fn spawn_portably(start: &Start<'_>) -> io::Result<u32> {
     struct Actions(libc::posix_spawn_file_actions_t);
     impl Drop for Actions {
         fn drop(&mut self) {
@@ -315,11 +272,7 @@ pub fn spawn(start: &Start<'_>) -> io::Result<u32> {
             unsafe { libc::posix_spawnattr_destroy(&raw mut self.0) };
         }
     }
-    let list = |texts: &[&CStr]| -> Vec<*mut c_char> {
-        let pointers = texts.iter().map(|text| text.as_ptr().cast_mut());
-        pointers.chain([std::ptr::null_mut()]).collect()
-    };
-    let (argv, environment) = (list(start.argv), list(start.environment));
+    let (argv, environment) = start.lists();
     let flags =
         libc::POSIX_SPAWN_SETPGROUP | libc::POSIX_SPAWN_SETSIGDEF | libc::POSIX_SPAWN_SETSIGMASK;
     let mut pid = 0;
@@ -436,18 +389,28 @@ pub fn expect_children() {
     }
 }
 
-/// The signals that are not ignored: a child that is told so need not ask about each of them.
+/// The signals for which this process has, or may get, a handler; and PIPE, which Rust's runtime ignores.
+const HANDLED: [c_int; 7] = [
+    libc::SIGHUP,
+    libc::SIGINT,
+    libc::SIGTERM,
+    libc::SIGCHLD,
+    libc::SIGPIPE,
+    libc::SIGSEGV,
+    libc::SIGBUS,
+];
+
+/// Those of them that a child finds as usual. What whoever started us ignores stays ignored.
 fn usual() -> &'static libc::sigset_t {
     static USUAL: OnceLock<libc::sigset_t> = OnceLock::new();
     // SAFETY: what is zeroed holds numbers alone, and is all that the calls write to.
     USUAL.get_or_init(|| unsafe {
         let mut signals = std::mem::zeroed();
         libc::sigemptyset(&raw mut signals);
-        for number in 1..=64 {
+        for number in HANDLED {
             let mut action: libc::sigaction = std::mem::zeroed();
-            let known = libc::sigaction(number, std::ptr::null(), &raw mut action) == 0;
-            // Programs do not expect that this one is ignored, as it is here.
-            if known && (action.sa_sigaction != libc::SIG_IGN || number == libc::SIGPIPE) {
+            libc::sigaction(number, std::ptr::null(), &raw mut action);
+            if action.sa_sigaction != libc::SIG_IGN || number == libc::SIGPIPE {
                 libc::sigaddset(&raw mut signals, number);
             }
         }
@@ -653,46 +616,4 @@ fn pidfd(pid: u32) -> io::Result<OwnedFd> {
     let pid = raw.ok_or(io::ErrorKind::InvalidInput)?;
     let flags = rustix::process::PidfdFlags::empty();
     Ok(rustix::process::pidfd_open(pid, flags)?)
-}
-
-// ---- all processes --------------------------------------------------------------------------
-
-/// A process as the system lists it.
-#[derive(Clone, Copy, Debug)]
-pub struct Listed {
-    pub pid: u32,
-    pub parent: u32,
-    pub group: u32,
-    pub zombie: bool,
-}
-
-/// Every process there is; empty where there is no /proc.
-pub fn processes() -> Vec<Listed> {
-    let Ok(entries) = std::fs::read_dir("/proc") else {
-        return Vec::new();
-    };
-    let numbers = entries
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    numbers.filter_map(listed).collect()
-}
-
-fn listed(pid: u32) -> Option<Listed> {
-    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
-    // The name in parentheses may hold anything, parentheses and blanks included.
-    let close = stat.iter().rposition(|byte| *byte == b')')?;
-    let rest = std::str::from_utf8(stat.get(close + 1..)?).ok()?;
-    let mut fields = rest.split_ascii_whitespace();
-    let state = fields.next()?;
-    Some(Listed {
-        pid,
-        parent: fields.next()?.parse().ok()?,
-        group: fields.next()?.parse().ok()?,
-        zombie: matches!(state, "Z" | "X"),
-    })
-}
-
-/// The environment a process was started with, if we may see it: entries ended by NUL.
-pub fn environment_of(pid: u32) -> Vec<u8> {
-    std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default()
 }

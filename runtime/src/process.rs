@@ -90,7 +90,7 @@ pub struct Setup {
     pub signals: bool,
     /// Start the watchdog with the first child, if `watchdog::maybe_run` was called in `main`.
     pub watchdog: bool,
-    /// Use what systems without epoll and pidfds get.
+    /// Use what systems get that have none of Linux's own calls.
     pub portable: bool,
 }
 
@@ -201,7 +201,7 @@ impl Loop {
             adopts,
             signals: setup.signals,
             listening: false,
-            launcher: launch::Launcher::new()?,
+            launcher: launch::Launcher::new(setup.portable)?,
             wants_watchdog: setup.watchdog,
             watchdog: None,
             left: Vec::new(),

@@ -276,3 +276,33 @@ fn no_temporary_file_is_left() {
     );
     assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0);
 }
+
+/// What /proc says of a process: the line of this name, as bits.
+#[cfg(target_os = "linux")]
+fn bits(status: &str, name: &str) -> u64 {
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
+    u64::from_str_radix(line.expect("such a line").trim(), 16).expect("bits")
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn children_get_signals_and_limits_as_rrc_was_given_them() {
+    const HUP: u64 = 1 << 0;
+    const PIPE: u64 = 1 << 12;
+    // rrc raises its own limit, ignores PIPE and handles the others; none of that is for children.
+    // `cat` tells of itself: a shell handles signals of its own.
+    let command = "ulimit -Sn > limit; exec cat /proc/self/status";
+    let steps = format!("- {{id: a, type: bash, output: status, command: '{command}'}}\n");
+    let folder = Folder::with("a.yaml", amplifier(&steps));
+    let run = "\"$RRC\" run a.yaml --output-format json";
+    for (before, ignored) in [("", 0), ("trap '' HUP; ", HUP)] {
+        let script = format!("{before}ulimit -Sn 100; {run}");
+        let report = folder.sh(&script).go().exits(0).json();
+        let status = report["context"]["status"].as_str().expect("a text");
+        assert_eq!(bits(status, "SigBlk:"), 0, "{status}");
+        assert_eq!(bits(status, "SigCgt:"), 0, "{status}");
+        let seen = bits(status, "SigIgn:");
+        assert_eq!(seen & (HUP | PIPE), ignored, "{status}");
+        assert_eq!(folder.read("limit").trim(), "100");
+    }
+}

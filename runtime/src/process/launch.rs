@@ -50,6 +50,7 @@ pub struct Launcher {
     null: File,
     own: Environment,
     limit: &'static DescriptorLimit,
+    portable: bool,
 }
 
 type Failure = ExecError;
@@ -68,11 +69,12 @@ fn refused(error: io::Error) -> Failure {
 }
 
 impl Launcher {
-    pub fn new() -> io::Result<Launcher> {
+    pub fn new(portable: bool) -> io::Result<Launcher> {
         Ok(Launcher {
             null: File::open("/dev/null")?,
             own: Environment::own(),
             limit: DescriptorLimit::raised(),
+            portable,
         })
     }
 
@@ -124,7 +126,6 @@ impl Launcher {
             .as_ref()
             .map_or(self.null.as_fd(), |pipe| pipe.as_fd());
         let streams = [child_stdin, child_stdout.as_fd(), child_stderr.as_fd()];
-        let highest = streams.map(|stream| stream.as_raw_fd()).into_iter().max();
         let words: Vec<&CStr> = command.words.iter().map(|word| &**word).collect();
         let environment: Vec<&CStr> = command.environment.iter().map(|entry| &**entry).collect();
         let start = Start {
@@ -133,14 +134,14 @@ impl Launcher {
             environment: &environment,
             cwd: &command.cwd,
             streams,
+            limit: self.limit,
         };
         let pid = family::start(|| {
             // Inside, because a program started meanwhile would get the file as well.
             if let Some(file) = &parcel.file {
                 os::set_inherited(file, true)?;
             }
-            let highest = highest.unwrap_or_default();
-            let started = self.limit.as_given(highest, || os::spawn(&start));
+            let started = os::spawn(&start, self.portable);
             if let Some(file) = &parcel.file {
                 // It is closed in a moment; this is for programs started by others until then.
                 let _ = os::set_inherited(file, false);
