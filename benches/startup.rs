@@ -6,6 +6,8 @@
     reason = "a suite fails by panicking"
 )]
 
+mod floor;
+
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -32,8 +34,7 @@ fn middle(mut times: Vec<f64>) -> (f64, f64) {
 }
 
 fn main() {
-    let folder = std::env::temp_dir().join(format!("rrc-startup-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a temporary folder can be made");
+    let folder = floor::new_folder("rrc-startup");
     let recipe = "name: one\nsteps:\n  - id: a\n    type: bash\n    command: \"true\"\n";
     std::fs::write(folder.join("a.yaml"), recipe).expect("a file can be written");
     let rrc = env!("CARGO_BIN_EXE_rrc");

@@ -2,8 +2,9 @@
 
 use crate::{OK, Streams};
 use clap::builder::styling::{AnsiColor, Styles};
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 
@@ -26,6 +27,32 @@ pub struct Cli {
     pub global: Global,
     #[command(subcommand)]
     pub command: Command,
+}
+
+impl Cli {
+    /// Reads a command line. Declaring every command takes longer than many runs do, so `rrc run …` and
+    /// `rrc check …` are read with that command alone; what is not understood that way is read again with
+    /// all of them, and whatever is said of it comes from there.
+    pub fn read(args: &[OsString]) -> clap::error::Result<Cli> {
+        let alone = args.get(1).and_then(|name| alone(name.to_str()?));
+        let quick = alone.and_then(|mut command| {
+            let read = command.try_get_matches_from_mut(args);
+            // It is freed with the process, which is sooner.
+            std::mem::forget(command);
+            Cli::from_arg_matches(&read.ok()?).ok()
+        });
+        quick.map_or_else(|| Cli::try_parse_from(args), Ok)
+    }
+}
+
+/// What reads one command and nothing else.
+fn alone(name: &str) -> Option<clap::Command> {
+    let command = match name {
+        "run" => RunArgs::augment_args(clap::Command::new("run")),
+        "check" => CheckArgs::augment_args(clap::Command::new("check")),
+        _ => return None,
+    };
+    Some(Global::augment_args(clap::Command::new("rrc")).subcommand(command))
 }
 
 #[derive(Debug, Args)]
@@ -392,4 +419,49 @@ impl Global {
 /// One of several words between commas.
 fn trimmed(word: &str) -> Result<String, std::convert::Infallible> {
     Ok(word.trim().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<OsString> {
+        line.split(' ').map(OsString::from).collect()
+    }
+
+    #[test]
+    fn a_command_read_alone_is_the_same_command() {
+        let lines = [
+            "rrc run a.yaml",
+            "rrc run -q a.yaml -s a=1 --set b=2 --jobs 4 -C / --dialect amplihack",
+            "rrc run --resume",
+            "rrc run -R x -R y --color never --isolated -- --dry-run",
+            "rrc check",
+            "rrc check a b - --format json --select RRC0201,RRC0202 -v --config c.toml",
+            "rrc check --watch --deny-warnings .",
+        ];
+        for line in lines {
+            let args = words(line);
+            let command = alone(args[1].to_str().unwrap()).unwrap();
+            let quick = Cli::from_arg_matches(&command.try_get_matches_from(&args).unwrap());
+            let whole = Cli::try_parse_from(&args);
+            assert_eq!(format!("{quick:?}"), format!("{whole:?}"), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_as_if_it_were_read_once() {
+        for line in [
+            "rrc run",
+            "rrc check --watc",
+            "rrc run --help",
+            "rrc run a --jobs x",
+            "rrc nothing",
+        ] {
+            let args = words(line);
+            let said = Cli::read(&args).unwrap_err();
+            let whole = Cli::try_parse_from(&args).unwrap_err();
+            assert_eq!(said.to_string(), whole.to_string(), "{line}");
+        }
+    }
 }

@@ -28,7 +28,6 @@ mod run;
 mod runs;
 mod values;
 
-use clap::Parser;
 use std::ffi::OsString;
 use std::io::{self, Write};
 
@@ -56,7 +55,8 @@ pub fn run(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> u8 {
-    let cli = match cli::Cli::try_parse_from(args) {
+    let args: Vec<OsString> = args.into_iter().collect();
+    let cli = match cli::Cli::read(&args) {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are answers; the rest is wrong usage. clap knows the streams.

@@ -20,11 +20,23 @@ pub fn middle(mut times: Vec<f64>) -> f64 {
     times[times.len() / 2]
 }
 
+/// A folder for one bench, in memory if there is such a place: every run is recorded, and a disk on which
+/// thousands of records have just been removed may take a hundred times as long to make a file.
+pub fn new_folder(name: &str) -> PathBuf {
+    let memory = PathBuf::from("/dev/shm");
+    let place = match memory.is_dir() {
+        true => memory,
+        false => std::env::temp_dir(),
+    };
+    let folder = place.join(format!("{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
 impl Bench {
     /// Begins the table as well.
     pub fn new() -> Bench {
-        let folder = std::env::temp_dir().join(format!("rrc-run-bench-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
+        let folder = new_folder("rrc-run-bench");
         let rounds = std::env::var("RRC_ROUNDS").ok();
         row("work", "measured", "goal");
         Bench {

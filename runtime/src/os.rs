@@ -51,6 +51,13 @@ pub fn set_nonblocking(fd: impl AsFd) -> io::Result<()> {
     Ok(rustix::io::ioctl_fionbio(fd, true)?)
 }
 
+/// Reads once, as much as the buffer has room for.
+pub fn read(fd: impl AsFd, buffer: &mut Vec<u8>) -> io::Result<&[u8]> {
+    buffer.clear();
+    rustix::io::read(fd, rustix::buffer::spare_capacity(buffer))?;
+    Ok(buffer)
+}
+
 /// A file without a name that disappears with its last descriptor.
 pub fn private_file() -> io::Result<File> {
     #[cfg(target_os = "linux")]

@@ -195,7 +195,7 @@ impl Loop {
             children: FxHashMap::default(),
             happened: VecDeque::new(),
             ready: Vec::new(),
-            buffer: vec![0; BUFFER],
+            buffer: Vec::with_capacity(BUFFER),
             next: 0,
             marker: Marker::new(&setup.run),
             adopts,

@@ -1,8 +1,8 @@
 //! What children write and read: their output is captured, their input is fed.
 
 use super::{ChildId, Happened, Loop, Part, Stream, part_of, token};
-use crate::os::Interest;
-use std::io::{self, PipeWriter, Read as _, Write as _};
+use crate::os::{self, Interest};
+use std::io::{self, PipeWriter, Write as _};
 
 /// Bytes on their way to a standard input.
 pub(super) struct Feed {
@@ -26,13 +26,12 @@ impl Loop {
         let at = stream as usize;
         let mut closed = false;
         for _ in 0..most {
-            let Some(pipe) = &mut child.streams[at] else {
+            let Some(pipe) = &child.streams[at] else {
                 return;
             };
-            match pipe.read(&mut self.buffer) {
-                Ok(0) => closed = true,
-                Ok(count) => {
-                    let bytes = &self.buffer[..count];
+            match os::read(pipe, &mut self.buffer) {
+                Ok([]) => closed = true,
+                Ok(bytes) => {
                     child.captures[at].push(bytes);
                     closed |= child.whole && at == 0 && child.captures[at].truncated();
                     if let Some(lines) = &mut child.lines {
