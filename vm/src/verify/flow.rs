@@ -2,9 +2,10 @@
 //!
 //! The code is walked over in its order, and what is known is carried along. What a jump ahead
 //! brings waits there until the walk arrives, and is forgotten then: most of a plan jumps ahead
-//! only, and little is in memory at once. Where jumps lead back, what is known is kept; as long as
-//! they bring something new there, the code is walked over again. Operands are checked everywhere;
-//! code that nothing leads to is not looked at further, as it never runs.
+//! only, and little is in memory at once. At the first jump back the walk starts anew, and now what is
+//! known is kept where jumps lead back; as long as they bring something new there, the code is walked
+//! over again. Operands are checked everywhere; code that nothing leads to is not looked at further, as
+//! it never runs.
 //!
 //! A return needs that nothing linear is left below its results; data that is left is dropped. An
 //! instruction that ends the program may leave anything, as the machine ends every step and task
@@ -32,6 +33,7 @@ pub(super) fn check(plan: &Plan) -> Result<Vec<u16>, Rejected> {
         states: Vec::new(),
         pool: Vec::new(),
         spare: vec![Vec::new(); ROOM / LANES],
+        heads: Heads::Unsought,
         again: false,
         kinds: [UNSET; ROOM + LANES],
         floor: 0,
@@ -123,6 +125,7 @@ struct Checker<'a> {
     pool: Vec<Row>,
     /// The numbers of states of so many rows that were forgotten.
     spare: Vec<Vec<u32>>,
+    heads: Heads,
     /// Whether a jump back brought something new.
     again: bool,
     /// The locals of the function, what is below the stack, then the stack.
@@ -136,6 +139,16 @@ struct Checker<'a> {
     start: u32,
     /// Where it looks, counted from the start of the function, as everywhere here.
     at: u32,
+}
+
+/// Where jumps lead back to, as far as that is known.
+#[derive(Clone, Copy, PartialEq)]
+enum Heads {
+    /// No jump that leads back was seen yet.
+    Unsought,
+    /// One was, so they have to be found.
+    Wanted,
+    Found,
 }
 
 /// Where a function stands, and its code.
@@ -161,18 +174,18 @@ impl<'a> Checker<'a> {
             function,
             code: &self.plan.code[function.start as usize..function.end as usize],
         };
-        self.states.clear();
-        self.states.extend([NOTHING; 2]);
-        self.pool.clear();
-        self.spare.iter_mut().for_each(Vec::clear);
         self.start = function.start;
         self.floor = usize::from(function.locals) + BOTTOM.len();
         self.highest = self.floor;
         self.find_ranges(body);
-        self.find_heads(body);
+        self.heads = Heads::Unsought;
+        self.forget(body);
         for _ in 0..MOST_WALKS + 4096 / body.code.len() {
             self.walk(body)?;
-            if !std::mem::take(&mut self.again) {
+            if self.heads == Heads::Wanted {
+                self.forget(body);
+                self.find_heads(body);
+            } else if !std::mem::take(&mut self.again) {
                 return Ok((self.highest - self.floor) as u16);
             }
         }
@@ -199,9 +212,18 @@ impl<'a> Checker<'a> {
         self.ranges[range_of(Role::Label) as usize].0 = self.start;
     }
 
+    /// Nothing is known about any place of the code.
+    fn forget(&mut self, body: Body<'a>) {
+        self.targets.clear(body.code.len());
+        self.states.clear();
+        self.states.extend([NOTHING; 2]);
+        self.pool.clear();
+        self.spare.iter_mut().for_each(Vec::clear);
+    }
+
     /// Where jumps lead back to.
     fn find_heads(&mut self, body: Body<'a>) {
-        self.targets.clear(body.code.len());
+        self.heads = Heads::Found;
         for (at, &word) in (0..).zip(body.code) {
             let to = word.wide().wrapping_sub(self.start);
             if (to <= at) & self.shapes[word.byte() as usize].jumps {
@@ -237,7 +259,8 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// Go over the code in its order, with what is known at its start.
+    /// Go over the code in its order, with what is known at its start; not to its end if where jumps
+    /// lead back has to be found first.
     fn walk(&mut self, body: Body<'a>) -> Checked<()> {
         let locals = usize::from(body.function.locals);
         self.kinds[..locals].fill(UNSET);
@@ -249,6 +272,9 @@ impl<'a> Checker<'a> {
         let mut reached = true;
         for (leaf, code) in body.code.chunks(LEAF).enumerate() {
             reached = self.walk_leaf(body, leaf * LEAF, code, reached)?;
+            if self.heads == Heads::Wanted {
+                return Ok(());
+            }
             self.targets.leave(leaf * LEAF);
         }
         if reached {
@@ -267,12 +293,13 @@ impl<'a> Checker<'a> {
         mut reached: bool,
     ) -> Checked<bool> {
         let (shapes, ranges, mut height) = (self.shapes, self.ranges, self.height);
-        let first = self.targets.slot(from as u32);
-        for (place, &word) in code.iter().enumerate() {
-            self.at = (from + place) as u32;
-            if self.targets.numbers[first + place] != NO_TARGET {
+        let first = self.targets.slot(from as u32).wrapping_sub(from);
+        for (at, &word) in (from..).zip(code) {
+            self.at = at as u32;
+            let slot = first.wrapping_add(at);
+            if self.targets.numbers[slot] != NO_TARGET {
                 self.height = height;
-                reached = self.arrive(first + place, reached)?;
+                reached = self.arrive(slot, reached)?;
                 height = self.height;
             }
             let shape = &shapes[word.byte() as usize];
@@ -572,6 +599,10 @@ impl<'a> Checker<'a> {
     /// Carry what is known to a place.
     #[inline(never)]
     fn jump(&mut self, to: u32) -> Checked<()> {
+        if (to <= self.at) & (self.heads != Heads::Found) {
+            self.heads = Heads::Wanted;
+            return Ok(());
+        }
         let slot = self.targets.slot(to);
         let target = self.targets.numbers[slot];
         if target <= UNREACHED {
