@@ -15,6 +15,7 @@
 //! * 1: the first.
 //! * 2: the same sections; instructions that do what two did, some with a step or a call of three
 //!   bytes beside a label.
+//! * 3: the same sections; `join_ready`, so that a loop takes results as they come.
 
 use crate::isa::{Kind, Word};
 use crate::plan::{
