@@ -457,8 +457,8 @@ impl<'a> Scope<'a> {
     }
 
     /// Whether a variable is there is what a rule asks; it is not a mistake to ask, unless another
-    /// one is meant.
-    fn rule(&self, name: &str, span: Span, report: &mut Report) {
+    /// one is meant. What has a rule is given by whoever starts the recipe.
+    fn rule(&mut self, name: &'a str, span: Span, report: &mut Report) {
         if self.is_visible(name) {
             return;
         }
@@ -472,6 +472,8 @@ impl<'a> Scope<'a> {
         let meant = |near: &&str| is_slip(name, near) || is_plural(name, near) && unread();
         if self.suggestion(name).filter(meant).is_some() {
             report.add(self.undefined(name, Missing::Null, span));
+        } else {
+            self.show(name);
         }
     }
 
