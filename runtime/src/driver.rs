@@ -170,7 +170,7 @@ struct Driver<'a> {
 #[derive(Clone, PartialEq, Eq)]
 enum Stop {
     Signal(Signal),
-    Timeout,
+    Timeout(Duration),
     /// Nobody answered whether to go on after this stage.
     Pause(String),
     /// As the recorded run was stopped.
@@ -181,7 +181,7 @@ impl Stop {
     fn words(&self) -> String {
         match self {
             Stop::Signal(_) | Stop::Recorded(_) => "the run was stopped".to_string(),
-            Stop::Timeout => "the run took longer than allowed".to_string(),
+            Stop::Timeout(limit) => format!("the run took longer than allowed (limit {limit:?})"),
             Stop::Pause(stage) => format!("waiting for the approval of stage `{stage}`"),
         }
     }
@@ -376,6 +376,10 @@ impl<'a> Driver<'a> {
         }
     }
 
+    fn too_long(&self) -> Stop {
+        Stop::Timeout(self.settings.timeout.unwrap_or_default())
+    }
+
     /// Sees whether the run is to end, where it has much to do and nothing to wait for.
     fn look_up(&mut self, machine: &mut Machines, computes: bool) {
         if self.past.is_some() {
@@ -383,7 +387,7 @@ impl<'a> Driver<'a> {
         }
         match self.os.asked_to_end(self.deadline) {
             Some(Happened::Signal(signal)) => self.stop(Stop::Signal(signal)),
-            Some(_) => self.stop(Stop::Timeout),
+            Some(_) => self.stop(self.too_long()),
             None => {}
         }
         // What comes of values alone does not end because calls are not answered.
@@ -416,7 +420,7 @@ impl<'a> Driver<'a> {
             error = Some(why.words());
             status = match why {
                 Stop::Signal(_) => RunStatus::Cancelled,
-                Stop::Timeout => RunStatus::Failed,
+                Stop::Timeout(_) => RunStatus::Failed,
                 Stop::Pause(_) => RunStatus::Paused,
                 Stop::Recorded(recorded) => *recorded,
             };

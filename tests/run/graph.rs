@@ -123,7 +123,7 @@ fn a_recipe_that_takes_too_long_is_ended_with_all_in_it() {
     );
     let call = step(&all, "call");
     assert_eq!(call["status"], "failed");
-    assert_eq!(call["error"], "it took longer than allowed");
+    assert_eq!(call["error"], "it took longer than allowed (limit 400ms)");
     assert_eq!(call["step_results"][1]["status"], "failed");
     assert_eq!(all["context"]["after"], "after [] 2");
     assert_eq!(all["context"]["result"]["two"], 2);

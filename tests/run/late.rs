@@ -93,7 +93,7 @@ fn what_is_not_found_or_does_not_end_fails_its_step() {
     let error = |id: &str| step(&all, id)["error"].as_str().unwrap().to_string();
     assert_eq!(error("none"), "there is no recipe `one-more`");
     assert_eq!(error("bad"), "the recipe `bad-one` does not compile");
-    assert_eq!(error("slow"), "it took longer than allowed");
+    assert_eq!(error("slow"), "it took longer than allowed (limit 400ms)");
     assert_eq!(step(&all, "slow")["step_results"][0]["status"], "failed");
     assert!(
         error("self").contains("deeper than the 5 allowed"),

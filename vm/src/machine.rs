@@ -136,7 +136,7 @@ impl std::error::Error for Stray {}
 #[derive(Clone, Copy)]
 enum Waiter {
     Call { task: u32 },
-    Deadline { task: u32 },
+    Deadline { task: u32, ms: u64 },
 }
 
 /// A run in progress.
@@ -334,9 +334,9 @@ impl Machine {
         }
         let waiter = self.waiting.get(&ticket.0).copied();
         match waiter.ok_or(Stray::Unknown)? {
-            Waiter::Deadline { task } => {
+            Waiter::Deadline { task, ms } => {
                 self.waiting.remove(&ticket.0);
-                self.deadline_passed(task);
+                self.deadline_passed(task, ms);
             }
             Waiter::Call { task } => {
                 let data = match &reply {

@@ -320,7 +320,7 @@ impl Driver<'_> {
                 }
             }
             Happened::Output(child, stream, line) => self.line(child, stream, line),
-            Happened::Timer(timer) if Some(timer) == self.deadline => self.stop(Stop::Timeout),
+            Happened::Timer(timer) if Some(timer) == self.deadline => self.stop(self.too_long()),
             Happened::Timer(timer) => self.time_passed(machine, timer),
             Happened::Signal(signal) => self.stop(Stop::Signal(signal)),
             Happened::Line(line) => self.heard(line),

@@ -7,6 +7,7 @@ use crate::task::{Task, Waits};
 use crate::value::{Map, Value};
 use crate::weight::{Unfit, weigh, weigh_fields};
 use std::rc::Rc;
+use std::time::Duration;
 
 /// How many ended tasks are kept for others, and how high the stack of one may have become.
 const MOST_SPARE: usize = 64;
@@ -63,13 +64,14 @@ impl Machine {
         }
     }
 
-    pub(super) fn deadline_passed(&mut self, id: u32) {
+    pub(super) fn deadline_passed(&mut self, id: u32, ms: u64) {
         let Some(task) = self.tasks.get_mut(id as usize).and_then(Option::as_mut) else {
             return;
         };
         task.deadline = None;
         let (member_of, at) = (task.member_of, task.forked_at);
-        let failure = failure(FailureKind::Timeout, at);
+        let (kind, limit) = (FailureKind::Timeout, Duration::from_millis(ms));
+        let failure = failure_that(kind, format!("{} (limit {limit:?})", kind.sentence()), at);
         self.end_tasks(vec![id], &failure);
         if let Some((set, number)) = member_of {
             self.member_ended(set, number, failure);
@@ -209,9 +211,13 @@ impl Machine {
 }
 
 pub(super) fn failure(kind: FailureKind, at: u32) -> Value {
+    failure_that(kind, kind.sentence(), at)
+}
+
+fn failure_that(kind: FailureKind, message: impl Into<Rc<str>>, at: u32) -> Value {
     Value::Failure(Rc::new(Failure {
         kind,
-        message: kind.sentence().into(),
+        message: message.into(),
         data: Value::Null,
         at,
     }))

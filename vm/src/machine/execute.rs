@@ -605,7 +605,7 @@ impl Machine {
                     let below = task.stack.len().saturating_sub(params + 1);
                     let ms = small(&task.stack.remove(below)).max(0) as u64;
                     let child = self.fork(task, function, frame.at)?;
-                    let ticket = self.ticket(Waiter::Deadline { task: child });
+                    let ticket = self.ticket(Waiter::Deadline { task: child, ms });
                     if let Some(Some(child)) = self.tasks.get_mut(child as usize) {
                         child.deadline = Some(ticket.0);
                     }
