@@ -139,7 +139,10 @@ fn agents_keep_the_pace_of_the_recipe() {
     // A run that is stopped while agents wait their turn ends at once.
     folder.write("a.yaml", format!("{}{steps}", pace.replace("100", "60000")));
     let all = run(&folder, &["--timeout", "0.5"], 1);
-    assert_eq!(all["error"], "the run took longer than allowed (limit 500ms)");
+    assert_eq!(
+        all["error"],
+        "the run took longer than allowed (limit 500ms)"
+    );
 }
 
 #[test]

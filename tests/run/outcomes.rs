@@ -458,13 +458,19 @@ fn a_run_that_is_stopped_does_not_go_on_after_failures() {
                  - {id: next, type: bash, command: echo next}\n";
     let folder = Folder::with("a.yaml", amplifier(steps));
     let all = run(&folder, &["--timeout", "0.5"], 1);
-    assert_eq!(all["error"], "the run took longer than allowed (limit 500ms)");
+    assert_eq!(
+        all["error"],
+        "the run took longer than allowed (limit 500ms)"
+    );
     assert_eq!(all["context"]["one"], "1\n");
     let results = all["step_results"].as_array().unwrap();
     assert_eq!(results.len(), 2, "what never ran is not there: {all}");
     let slow = step(&all, "slow");
     assert_eq!(slow["status"], "failed");
-    assert_eq!(slow["error"], "the run took longer than allowed (limit 500ms)");
+    assert_eq!(
+        slow["error"],
+        "the run took longer than allowed (limit 500ms)"
+    );
     assert_eq!(slow["attempts"], 1, "nobody tries again");
 }
 

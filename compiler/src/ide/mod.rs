@@ -274,6 +274,9 @@ fn describe(field: &Field, what: &str) -> String {
 
 /// Where the thing at an offset comes from.
 pub fn definition(view: &View<'_>, offset: u32) -> Vec<Target> {
+    if view.json {
+        return template::definition(view, offset);
+    }
     let arena = Bump::new();
     let Some(root) = view.tree(&arena) else {
         return Vec::new();
@@ -310,6 +313,9 @@ pub fn definition(view: &View<'_>, offset: u32) -> Vec<Target> {
 /// Every place of this file that speaks of the variable or the step at an offset, in the order of
 /// the text. With `settings`, those that give it its value or its name as well.
 pub fn references(view: &View<'_>, offset: u32, settings: bool) -> Vec<Span> {
+    if view.json {
+        return template::references(view, offset, settings);
+    }
     let arena = Bump::new();
     let Some(root) = view.tree(&arena) else {
         return Vec::new();
@@ -367,6 +373,9 @@ pub fn references(view: &View<'_>, offset: u32, settings: bool) -> Vec<Span> {
 
 /// Stages and steps, nested as they are written.
 pub fn symbols(view: &View<'_>) -> Vec<Symbol> {
+    if view.json {
+        return template::symbols(view);
+    }
     let arena = Bump::new();
     let Some(root) = view.tree(&arena) else {
         return Vec::new();

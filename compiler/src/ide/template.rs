@@ -1,6 +1,6 @@
-//! Answers about command templates: which fields there are, and which names.
+//! Answers about command templates: which fields there are, which names, and where those are spoken of.
 
-use super::{Completion, CompletionKind, Hover, View};
+use super::{Completion, CompletionKind, Hover, Symbol, Target, View, touches};
 use crate::dialect::template;
 use crate::doc::{Kind, Node, Text};
 use crate::source::Span;
@@ -20,10 +20,7 @@ pub fn complete(view: &View<'_>, offset: usize) -> Vec<Completion> {
             .collect(),
         Place::Hole { start } => {
             let arena = Bump::new();
-            let mut names = Vec::new();
-            if let Some(root) = view.tree(&arena) {
-                collect(root, &mut names);
-            }
+            let mut names = view.tree(&arena).map(known).unwrap_or_default();
             names.sort_unstable();
             names.dedup();
             names
@@ -58,27 +55,144 @@ pub fn hover(view: &View<'_>, offset: u32) -> Option<Hover> {
         let (_, help) = fields.find(|(known, _)| *known == name)?;
         return Some(says(name, help, span));
     }
-    let (name, span) = template::name_at(text_at(root, offset)?, offset)?;
-    let mut names = Vec::new();
-    collect(root, &mut names);
-    let plain = name.trim_start_matches('_');
-    let known = names
-        .iter()
-        .find(|(known, _)| *known == name || *known == plain);
+    let here = mentions(root).into_iter();
+    let Mention { name, span, .. } = here
+        .filter(|mention| !mention.sets())
+        .find(|mention| touches(mention.span, offset))?;
+    let known = known(root);
+    let known = known.iter().find(|(known, _)| is_same(&name, known));
     let help = known.map_or("a value to be given", |(_, help)| *help);
     Some(says(&name, help, span))
 }
 
-/// The text that stands at an offset.
-fn text_at<'a>(node: Node<'a>, offset: u32) -> Option<Text<'a>> {
-    let within = |node: &Node<'_>| node.span.start <= offset && offset <= node.span.end;
-    let inner = match node.kind {
-        Kind::List(items) => items.iter().copied().find(within),
-        Kind::Map(entries) => entries.iter().map(|entry| entry.value).find(within),
-        Kind::Scalar(_) => return node.text(),
-        Kind::Broken => None,
+/// Where the name at an offset is declared, or gets its default.
+pub fn definition(view: &View<'_>, offset: u32) -> Vec<Target> {
+    let arena = Bump::new();
+    let Some(root) = view.tree(&arena) else {
+        return Vec::new();
     };
-    text_at(inner?, offset)
+    let all = about(root, offset).into_iter();
+    let places = all.filter(Mention::sets).map(|mention| mention.span);
+    places.map(Target::Place).collect()
+}
+
+/// Every place that speaks of the name at an offset. With `settings`, those that declare it or give it a
+/// default as well.
+pub fn references(view: &View<'_>, offset: u32, settings: bool) -> Vec<Span> {
+    let arena = Bump::new();
+    let Some(root) = view.tree(&arena) else {
+        return Vec::new();
+    };
+    let all = about(root, offset).into_iter();
+    all.filter(|mention| settings || !mention.sets())
+        .map(|mention| mention.span)
+        .collect()
+}
+
+/// Nodes as they are nested: what runs, or what a label calls it.
+pub fn symbols(view: &View<'_>) -> Vec<Symbol> {
+    let arena = Bump::new();
+    let root = view.tree(&arena);
+    root.map(nodes).unwrap_or_default()
+}
+
+fn nodes(node: Node<'_>) -> Vec<Symbol> {
+    match node.kind {
+        Kind::List(items) => items.iter().flat_map(|item| nodes(*item)).collect(),
+        Kind::Scalar(_) => {
+            let command = node.text().map(|text| symbol(text, "command", node.span));
+            command.into_iter().collect()
+        }
+        Kind::Map(entries) => {
+            let field = |wanted: &str| entries.iter().find(|entry| entry.name() == Some(wanted));
+            let inner = ["template", "recover"].into_iter().filter_map(field);
+            let children: Vec<Symbol> = inner.flat_map(|entry| nodes(entry.value)).collect();
+            match field("label").and_then(|label| label.value.text()) {
+                Some(label) => vec![Symbol {
+                    stage: true,
+                    children,
+                    ..symbol(label, "group", node.span)
+                }],
+                None => children,
+            }
+        }
+        Kind::Broken => Vec::new(),
+    }
+}
+
+fn symbol(text: Text<'_>, detail: &str, whole: Span) -> Symbol {
+    /// A command may be longer than a line of an outline is wide.
+    const MOST: usize = 60;
+    let name: String = text.text().trim().chars().take(MOST).collect();
+    Symbol {
+        name: if name.is_empty() { "?".into() } else { name },
+        detail: detail.to_string(),
+        stage: false,
+        whole,
+        span: text.inner(),
+        children: Vec::new(),
+    }
+}
+
+/// A place that speaks of a value.
+struct Mention {
+    name: String,
+    span: Span,
+    /// What the value is, where the place says so.
+    help: Option<&'static str>,
+}
+
+impl Mention {
+    fn sets(&self) -> bool {
+        self.help.is_some()
+    }
+}
+
+/// The same value: a name with underscores in front is that name, to be shown otherwise.
+fn is_same(read: &str, known: &str) -> bool {
+    read == known || read.trim_start_matches('_') == known
+}
+
+/// All places that speak of the value that the place at an offset speaks of.
+fn about(root: Node<'_>, offset: u32) -> Vec<Mention> {
+    let mut all = mentions(root);
+    let here = all.iter().find(|mention| touches(mention.span, offset));
+    let Some(name) = here.map(|mention| mention.name.clone()) else {
+        return Vec::new();
+    };
+    all.retain(|other| is_same(&other.name, &name) || is_same(&name, &other.name));
+    all.sort_unstable_by_key(|mention| mention.span);
+    all.dedup_by_key(|mention| mention.span);
+    all
+}
+
+fn mentions(root: Node<'_>) -> Vec<Mention> {
+    let mut all = Vec::new();
+    collect(root, &mut all);
+    all
+}
+
+/// Names that a template declares or gives a default, and those of `repeat` where it has one.
+fn known(root: Node<'_>) -> Vec<(String, &'static str)> {
+    let all = mentions(root).into_iter();
+    let mut names: Vec<(String, &'static str)> = all
+        .filter_map(|mention| Some((mention.name, mention.help?)))
+        .collect();
+    if repeats(root) {
+        let repeated = template::REPEAT_HELP.into_iter();
+        names.extend(repeated.map(|(name, help)| (name.to_string(), help)));
+    }
+    names
+}
+
+fn repeats(node: Node<'_>) -> bool {
+    match node.kind {
+        Kind::List(items) => items.iter().any(|item| repeats(*item)),
+        Kind::Map(entries) => entries
+            .iter()
+            .any(|entry| entry.name() == Some("repeat") || repeats(entry.value)),
+        Kind::Scalar(_) | Kind::Broken => false,
+    }
 }
 
 /// The key of a node that stands at an offset.
@@ -100,35 +214,68 @@ fn key_at<'a>(node: Node<'a>, offset: u32) -> Option<(&'a str, Span)> {
     }
 }
 
-/// Names that a template declares or gives a default, and those of `repeat` where it has one.
-fn collect<'a>(node: Node<'a>, names: &mut Vec<(&'a str, &'static str)>) {
+fn collect(node: Node<'_>, all: &mut Vec<Mention>) {
     match node.kind {
-        Kind::List(items) => items.iter().for_each(|item| collect(*item, names)),
+        Kind::List(items) => items.iter().for_each(|item| collect(*item, all)),
         Kind::Map(entries) => {
             for entry in entries {
                 match entry.name() {
                     Some("args") => {
                         let args = entry.value.list().unwrap_or_default().iter();
-                        let texts = args.filter_map(|arg| arg.text());
-                        names.extend(texts.filter_map(|text| {
-                            let name = text.text().split([':', '=']).next()?.trim();
-                            Some((name, "an argument"))
-                        }));
+                        all.extend(args.filter_map(|arg| argument(arg.text()?)));
                     }
                     Some("defaults") => {
-                        let all = entry.value.map().unwrap_or_default().iter();
-                        names.extend(all.filter_map(|entry| Some((entry.name()?, "a default"))));
+                        let defaults = entry.value.map().unwrap_or_default().iter();
+                        all.extend(defaults.filter_map(|default| {
+                            Some(Mention {
+                                name: default.name()?.to_string(),
+                                span: default.key.text()?.inner(),
+                                help: Some("a default"),
+                            })
+                        }));
                     }
-                    Some("repeat") => {
-                        names.extend(template::REPEAT_HELP);
-                    }
-                    Some("template" | "recover") => collect(entry.value, names),
+                    Some("when") => all.extend(entry.value.text().and_then(condition)),
                     _ => {}
                 }
+                collect(entry.value, all);
             }
         }
-        Kind::Scalar(_) | Kind::Broken => {}
+        Kind::Scalar(_) => {
+            let names = node.text().map(template::names_in).unwrap_or_default();
+            all.extend(names.into_iter().map(|(name, span)| Mention {
+                name,
+                span,
+                help: None,
+            }));
+        }
+        Kind::Broken => {}
     }
+}
+
+/// The name at the start of what can be given.
+fn argument(text: Text<'_>) -> Option<Mention> {
+    let name = text.text().split([':', '=']).next()?;
+    mention(text, name.trim(), Some("an argument"))
+}
+
+/// `name` or `!name`; placeholders are found as everywhere.
+fn condition(text: Text<'_>) -> Option<Mention> {
+    let name = text.text().trim().trim_start_matches('!').trim_start();
+    let plain = |c: char| c == '_' || c == '-' || c.is_ascii_alphanumeric();
+    match name {
+        "true" | "false" => None,
+        name if name.chars().all(plain) => mention(text, name, None),
+        _ => None,
+    }
+}
+
+fn mention(text: Text<'_>, name: &str, help: Option<&'static str>) -> Option<Mention> {
+    let start = text.text().find(name).filter(|_| !name.is_empty())?;
+    Some(Mention {
+        name: name.to_string(),
+        span: text.span(start..start + name.len()),
+        help,
+    })
 }
 
 enum Place<'a> {
@@ -203,6 +350,9 @@ fn place(text: &str, offset: usize) -> Option<Place<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dialect::find;
+    use crate::ir::Program;
+    use crate::source::SourceId;
 
     fn found(text: &str) -> Option<String> {
         let offset = text.find('|')?;
@@ -235,5 +385,65 @@ mod tests {
             Some("hole at 19")
         );
         assert_eq!(found("|"), None);
+    }
+
+    const TEMPLATE: &str = r#"{
+  "args": ["file:path", "deep:bool=false"],
+  "defaults": {"count": "1"},
+  "template": [
+    "head -n {count} {file}",
+    {"label": "details", "when": "!deep", "template": ["wc {file}"], "recover": "sleep {count}"}
+  ]
+}"#;
+
+    fn ask<T>(at: &str, answer: impl Fn(&View<'_>, u32) -> T) -> T {
+        let view = View {
+            text: TEMPLATE,
+            source: SourceId(0),
+            program: &Program::default(),
+            dialect: find("amplifier").unwrap(),
+            json: true,
+        };
+        answer(&view, TEMPLATE.find(at).unwrap() as u32)
+    }
+
+    /// What is written there, and the letters beside it.
+    fn written(spans: Vec<Span>) -> Vec<&'static str> {
+        let around = |span: Span| &TEMPLATE[span.start as usize - 1..span.end as usize + 1];
+        spans.into_iter().map(around).collect()
+    }
+
+    #[test]
+    fn names_are_found_where_they_are_declared_and_where_they_are_read() {
+        let places = |at: &str| {
+            let targets = ask(at, definition).into_iter();
+            written(
+                targets
+                    .filter_map(|target| match target {
+                        Target::Place(span) => Some(span),
+                        Target::Recipe(_) => None,
+                    })
+                    .collect(),
+            )
+        };
+        assert_eq!(places("file}"), ["\"file:"]);
+        assert_eq!(places("count}"), ["\"count\""]);
+        assert_eq!(places("deep\", \"template"), ["\"deep:"]);
+        assert_eq!(places("head"), [""; 0]);
+        let uses = |at: &str, all| written(ask(at, |view, at| references(view, at, all)));
+        assert_eq!(uses("file:", false), ["{file}", "{file}"]);
+        let count = ["\"count\"", "{count}", "{count}"];
+        assert_eq!(uses("count\"", true), count);
+        assert_eq!(uses("deep:", true), ["\"deep:", "!deep\""]);
+    }
+
+    #[test]
+    fn nodes_are_listed_as_they_are_nested() {
+        let found = ask("{", |view, _| symbols(view));
+        let names = |all: &[Symbol]| -> Vec<String> {
+            all.iter().map(|symbol| symbol.name.clone()).collect()
+        };
+        assert_eq!(names(&found), ["head -n {count} {file}", "details"]);
+        assert_eq!(names(&found[1].children), ["wc {file}", "sleep {count}"]);
     }
 }

@@ -110,20 +110,22 @@ pub fn knows_field(name: &str) -> bool {
     node::is_known(name)
 }
 
-/// The name that a placeholder of a text reads at an offset of the file, and its place.
-pub fn name_at(text: Text<'_>, offset: u32) -> Option<(String, Span)> {
+/// The names that the placeholders of a text read, and where.
+pub fn names_in(text: Text<'_>) -> Vec<(String, Span)> {
     let whole = text.text();
-    holes::pieces(whole).into_iter().find_map(|piece| {
+    let mut names = Vec::new();
+    for piece in holes::pieces(whole) {
         let holes::Piece::Hole(range) = piece else {
-            return None;
+            continue;
         };
-        let hole = holes::hole(whole.get(range.clone())?).ok()?;
-        hole.names().into_iter().find_map(|(name, part)| {
+        let hole = whole.get(range.clone()).map(holes::hole);
+        let Some(Ok(hole)) = hole else { continue };
+        names.extend(hole.names().into_iter().map(|(name, part)| {
             let span = text.span(range.start + part.start..range.start + part.end);
-            let within = span.start <= offset && offset <= span.end;
-            within.then(|| (name.to_string(), span))
-        })
-    })
+            (name.to_string(), span)
+        }));
+    }
+    names
 }
 
 /// The unit of a template; none if it cannot mean anything, which has been said, or if it is made
