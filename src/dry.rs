@@ -4,14 +4,15 @@ use crate::Streams;
 use crate::cli::RunFormat;
 use crate::results::Clock;
 use rrc_compiler::ir::flow::{Stage, Term, Work};
-use rrc_compiler::ir::{Action, EXCLUDE_TAGS, Graph, INCLUDE_TAGS, Node, OnFailure, Program, Step};
+use rrc_compiler::ir::{Action, EXCLUDE_TAGS, INCLUDE_TAGS, Node, OnFailure, Program, Step};
+use rrc_compiler::schedule;
 use rrc_compiler::sketch::{Planned, sketch};
 use rrc_compiler::source::Sources;
 use rrc_vm::convert::to_json;
 use rrc_vm::value::Map;
 use rrc_vm::value::Value;
 use serde_json::{Value as Json, json};
-use std::io;
+use std::io::{self, Write};
 
 /// Prints every step with the text it would run. Spawns nothing.
 pub fn dry_run(
@@ -107,11 +108,22 @@ pub fn explain(program: &Program, sources: &Sources, streams: &mut Streams<'_>) 
             rrc_vm::text::json_text(&value)
         )?;
     }
-    let mut number = 0;
-    for step in &root.steps {
-        explain_step(step, 1, &mut number, sources, streams)?;
-    }
-    Ok(())
+    let mut listing = Listing {
+        program,
+        sources,
+        number: 0,
+        out: streams.out,
+    };
+    listing.steps(&root.steps, 1)
+}
+
+/// The steps of a recipe, line by line.
+struct Listing<'a> {
+    program: &'a Program,
+    sources: &'a Sources,
+    /// How many lines have a number already.
+    number: usize,
+    out: &'a mut dyn Write,
 }
 
 /// A command as it is written, from its first word to its last. A placeholder knows where its
@@ -130,117 +142,111 @@ fn written<'s>(sources: &'s Sources, first: &Term, last: &Term) -> &'s str {
     range.and_then(|range| text.get(range)).unwrap_or_default()
 }
 
-/// The commands of a template, and what stands around them.
-fn explain_stage(
-    stage: &Stage,
-    depth: usize,
-    number: &mut usize,
-    sources: &Sources,
-    streams: &mut Streams<'_>,
-) -> io::Result<()> {
-    let (indent, mut about) = ("  ".repeat(depth), String::new());
-    if let Some(guard) = &stage.guard {
-        about.push_str(&format!(" if {}", sources.text(guard.span)));
+impl Listing<'_> {
+    fn steps(&mut self, steps: &[Step], depth: usize) -> io::Result<()> {
+        steps.iter().try_for_each(|step| self.step(step, depth, ""))
     }
-    if let Some(tries) = &stage.tries {
-        about.push_str(&format!(", up to {} tries", sources.text(tries.most.span)));
-    }
-    let (inner, how): (Vec<&Stage>, String) = match &stage.work {
-        Work::Run { words, .. } => {
-            *number += 1;
-            let text = words.first().zip(words.last());
-            let text = text.map_or("", |(first, last)| written(sources, first, last));
-            return writeln!(streams.out, "{indent}{number}. {text}{about}");
-        }
-        Work::Inside(inner) => (vec![inner], String::new()),
-        Work::Seq(all) => (all.iter().collect(), String::new()),
-        Work::Par(all) => (all.iter().collect(), "at once".to_string()),
-        Work::Times(times) => {
-            let count = sources.text(times.count.span);
-            let at_once = if times.at_once { ", at once" } else { "" };
-            (vec![&times.body], format!("{count} times{at_once}"))
-        }
-    };
-    let depth = match (how.is_empty(), about.is_empty()) {
-        (true, true) => depth,
-        (true, false) => {
-            writeln!(streams.out, "{indent}in turn{about}:")?;
-            depth + 1
-        }
-        (false, _) => {
-            writeln!(streams.out, "{indent}{how}{about}:")?;
-            depth + 1
-        }
-    };
-    for stage in inner {
-        explain_stage(stage, depth, number, sources, streams)?;
-    }
-    Ok(())
-}
 
-fn explain_step(
-    step: &Step,
-    depth: usize,
-    number: &mut usize,
-    sources: &Sources,
-    streams: &mut Streams<'_>,
-) -> io::Result<()> {
-    let mut inner: Vec<&Step> = Vec::new();
-    let mut about = String::new();
-    match &step.node {
-        Node::Seq(steps)
-        | Node::Graph(Graph { steps, .. })
-        | Node::Par {
-            branches: steps, ..
-        } => inner.extend(steps),
-        Node::Each(each) => {
-            about.push_str(&format!(" for each {}", sources.text(each.over.span)));
-            if let Node::Seq(steps) = &each.body.node {
-                inner.extend(steps);
+    /// A step, and what stands in it. `after` says what it waits for.
+    fn step(&mut self, step: &Step, depth: usize, after: &str) -> io::Result<()> {
+        let below = if step.kind.is_hidden() {
+            depth
+        } else {
+            depth + 1
+        };
+        let how = match &step.node {
+            Node::Each(each) => format!(" for each {}", self.sources.text(each.over.span)),
+            Node::While(body) => {
+                let condition = self.sources.text(body.condition.expr.span);
+                format!(" while {condition}")
             }
+            _ => String::new(),
+        };
+        if !step.kind.is_hidden() {
+            self.line(step, depth, &how, after)?;
         }
-        Node::While(body) => {
-            about.push_str(&format!(
-                " while {}",
-                sources.text(body.condition.expr.span)
-            ));
-            if let Node::Seq(steps) = &body.body.node {
-                inner.extend(steps);
+        match &work(step).node {
+            Node::Seq(steps) => self.steps(steps, below),
+            Node::Par { branches, .. } => {
+                writeln!(self.out, "{}at once:", "  ".repeat(below))?;
+                self.steps(branches, below + 1)
             }
-        }
-        Node::Act(action) => {
-            if let (true, Action::Flow(flow)) = (step.kind.is_hidden(), &**action) {
-                return explain_stage(&flow.root, depth, number, sources, streams);
+            Node::Graph(graph) => {
+                let waits = schedule::waits(self.program, graph);
+                for (step, waits) in graph.steps.iter().zip(waits) {
+                    let ids = waits.iter().map(|number| graph.steps[*number].id.as_str());
+                    let ids: Vec<&str> = ids.collect();
+                    let after = match ids.is_empty() {
+                        true => String::new(),
+                        false => format!(" after {}", ids.join(", ")),
+                    };
+                    self.step(step, below, &after)?;
+                }
+                Ok(())
             }
+            Node::Act(action) => match &**action {
+                Action::Flow(flow) if step.kind.is_hidden() => self.stage(&flow.root, depth),
+                _ => Ok(()),
+            },
+            Node::Each(_) | Node::While(_) => Ok(()),
         }
     }
-    if !step.kind.is_hidden() {
-        *number += 1;
-        let indent = "  ".repeat(depth);
-        write!(
-            streams.out,
-            "{indent}{number}. [{}] {}{about}",
-            step.kind.word(),
-            step.id
-        )?;
+
+    fn line(&mut self, step: &Step, depth: usize, how: &str, after: &str) -> io::Result<()> {
+        self.number += 1;
+        let (indent, number) = ("  ".repeat(depth), self.number);
+        let (kind, id) = (step.kind.word(), &step.id);
+        write!(self.out, "{indent}{number}. [{kind}] {id}{how}")?;
         if let Some(guard) = &step.guard {
-            write!(streams.out, " if {}", sources.text(guard.expr.span))?;
+            write!(self.out, " if {}", self.sources.text(guard.expr.span))?;
         }
-        let (stored, about) = (stored(step), about_failure(step));
-        for name in stored {
-            write!(streams.out, " → {name}")?;
+        for name in stored(step) {
+            write!(self.out, " → {name}")?;
         }
-        writeln!(streams.out, "{about}")?;
+        writeln!(self.out, "{}{after}", about_failure(step))
     }
-    let depth = if step.kind.is_hidden() {
-        depth
-    } else {
-        depth + 1
-    };
-    for step in inner {
-        explain_step(step, depth, number, sources, streams)?;
+
+    /// The commands of a template, and what stands around them.
+    fn stage(&mut self, stage: &Stage, depth: usize) -> io::Result<()> {
+        let (sources, indent) = (self.sources, "  ".repeat(depth));
+        let mut about = String::new();
+        if let Some(guard) = &stage.guard {
+            about.push_str(&format!(" if {}", sources.text(guard.span)));
+        }
+        if let Some(tries) = &stage.tries {
+            about.push_str(&format!(", up to {} tries", sources.text(tries.most.span)));
+        }
+        let (inner, how): (Vec<&Stage>, String) = match &stage.work {
+            Work::Run { words, .. } => {
+                self.number += 1;
+                let text = words.first().zip(words.last());
+                let text = text.map_or("", |(first, last)| written(sources, first, last));
+                return writeln!(self.out, "{indent}{}. {text}{about}", self.number);
+            }
+            Work::Inside(inner) => (vec![inner], String::new()),
+            Work::Seq(all) => (all.iter().collect(), String::new()),
+            Work::Par(all) => (all.iter().collect(), "at once".to_string()),
+            Work::Times(times) => {
+                let count = sources.text(times.count.span);
+                let at_once = if times.at_once { ", at once" } else { "" };
+                (vec![&times.body], format!("{count} times{at_once}"))
+            }
+        };
+        let depth = match (how.is_empty(), about.is_empty()) {
+            (true, true) => depth,
+            (true, false) => {
+                writeln!(self.out, "{indent}in turn{about}:")?;
+                depth + 1
+            }
+            (false, _) => {
+                writeln!(self.out, "{indent}{how}{about}:")?;
+                depth + 1
+            }
+        };
+        inner
+            .into_iter()
+            .try_for_each(|stage| self.stage(stage, depth))
     }
-    Ok(())
 }
 
 /// The step itself, or what it does again and again.
