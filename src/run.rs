@@ -12,7 +12,7 @@ use rrc_compiler::codes;
 use rrc_compiler::diagnostic::{Diagnostic, Report};
 use rrc_compiler::ir::{EXCLUDE_TAGS, INCLUDE_TAGS, Program};
 use rrc_compiler::source::Sources;
-use rrc_runtime::driver::{self, Memory, Outcome, Settings};
+use rrc_runtime::driver::{self, Approval, Memory, Outcome, Settings};
 use rrc_runtime::event::{Event, RunStatus, What};
 use rrc_runtime::process::Signal;
 use rrc_runtime::record::Keep;
@@ -349,7 +349,7 @@ fn perform(
             unaudited |= audit.see(event).is_err();
         }
     };
-    let mut ask = |stage: &str, prompt: &str| live.alone(|| ask(stage, prompt));
+    let mut ask = |approval: Approval<'_>| live.alone(|| ask(&approval));
     let mut find = |name: &str, number: u32| {
         let mut findings = Vec::new();
         let found = late::find(name, number, prepared, args, global, &mut findings);
@@ -401,10 +401,20 @@ fn notice(event: &Event, err: &mut dyn io::Write) -> io::Result<()> {
 }
 
 /// Asks on the terminal, if there is one.
-fn ask(stage: &str, prompt: &str) -> bool {
+fn ask(approval: &Approval<'_>) -> bool {
     let somebody = io::stdin().is_terminal() && io::stderr().is_terminal();
-    if somebody {
-        eprint!("{prompt}\napprove stage {stage}? [y/n] ");
+    match approval {
+        _ if !somebody => {}
+        Approval::Ask { stage, prompt } => eprint!("{prompt}\napprove stage {stage}? [y/n] "),
+        // The cursor still stands behind the question.
+        Approval::Withdrawn { default } => eprintln!(
+            "{}",
+            match default {
+                Some(true) => "(approved: nobody answered in time)",
+                Some(false) => "(denied: nobody answered in time)",
+                None => "",
+            }
+        ),
     }
     somebody
 }

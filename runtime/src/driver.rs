@@ -67,8 +67,20 @@ pub struct Memory {
     pub secrets: Secrets,
 }
 
-/// Puts a question to somebody who can answer, about a stage; false if there is nobody.
-pub type Ask<'a> = dyn FnMut(&str, &str) -> bool + 'a;
+/// What is said to whoever decides whether a run goes on after a stage.
+pub enum Approval<'a> {
+    Ask {
+        stage: &'a str,
+        prompt: &'a str,
+    },
+    /// The question has no answer any more; with what holds now, if it was asked for too long.
+    Withdrawn {
+        default: Option<bool>,
+    },
+}
+
+/// Says it; whether somebody is there to answer on standard input.
+pub type Ask<'a> = dyn FnMut(Approval<'_>) -> bool + 'a;
 
 /// How a run ended, and what it did.
 #[derive(Debug)]

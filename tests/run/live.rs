@@ -125,13 +125,18 @@ fn progress_elsewhere_is_plain_lines() {
 /// Runs a recipe with a gate on a terminal at which somebody types, after a while.
 #[track_caller]
 fn at_the_gate(keys: &str, words: &str, code: i32) -> String {
-    let folder = Folder::with(
-        "a.yaml",
+    at_a_gate("prompt: 'go?'", keys, words, code)
+}
+
+#[track_caller]
+fn at_a_gate(gate: &str, keys: &str, words: &str, code: i32) -> String {
+    let stages = format!(
         "name: t\nversion: 1.0.0\ndescription: d\nstages:\n\
-         - {name: one, approval: {required: true, prompt: 'go?'}, \
-         steps: [{id: a, type: bash, command: echo a}]}\n\
-         - {name: two, steps: [{id: b, type: bash, command: echo b}]}\n",
+         - {{name: one, approval: {{required: true, {gate}}}, \
+         steps: [{{id: a, type: bash, command: echo a}}]}}\n\
+         - {{name: two, steps: [{{id: b, type: bash, command: echo b}}]}}\n",
     );
+    let folder = Folder::with("a.yaml", stages);
     let script = format!(
         "(sleep 1; printf '{keys}'; sleep 1) | script -qec \"$RRC run a.yaml {words}\" /dev/null"
     );
@@ -147,6 +152,16 @@ fn somebody_who_is_asked_can_answer_and_can_stop_the_run() {
     assert!(said.contains("stage `one` was denied"), "{said}");
     let said = at_the_gate("\\003", "", 130);
     assert!(said.contains("cancelled"), "{said}");
+}
+
+#[test]
+fn a_question_that_nobody_answers_says_what_holds_now() {
+    let gate = "prompt: 'go?', timeout: 1, default: approve";
+    let lines = screen(&at_a_gate(gate, "", "--color never", 0));
+    let asked = "approve stage one? [y/n] (approved: nobody answered in time)";
+    let at = lines.iter().position(|line| line == asked);
+    let after = at.and_then(|at| lines.get(at + 1));
+    assert_eq!(after.map(String::as_str), Some("completed b"), "{lines:#?}");
 }
 
 #[test]

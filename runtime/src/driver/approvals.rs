@@ -4,7 +4,7 @@
 //! of the run.
 
 use super::perform::{Asked, Place};
-use super::{Driver, Stop};
+use super::{Approval, Driver, Stop};
 use crate::event::{StepRef, What};
 use crate::process::TimerId;
 use crate::reply::{self, Args};
@@ -76,7 +76,8 @@ impl Driver<'_> {
             return;
         };
         let prompt = self.secrets.text(prompt);
-        match (self.ask)(stage, &prompt) {
+        let prompt = &prompt;
+        match (self.ask)(Approval::Ask { stage, prompt }) {
             true => self.os.await_line(),
             false => self.nobody_answers(),
         }
@@ -127,10 +128,12 @@ impl Driver<'_> {
             return false;
         };
         if let Some(question) = self.questions.remove(at) {
+            if at == 0 {
+                self.withdraw(Some(question.default));
+            }
             self.answer_by_default(question);
         }
         if at == 0 {
-            self.os.forget_line();
             self.put_question();
         }
         true
@@ -149,9 +152,15 @@ impl Driver<'_> {
         self.questions
             .retain(|question| question.asked.ticket != ticket);
         if asking {
-            self.os.forget_line();
+            self.withdraw(None);
             self.put_question();
         }
+    }
+
+    /// The question that was put needs no answer any more.
+    fn withdraw(&mut self, default: Option<bool>) {
+        self.os.forget_line();
+        (self.ask)(Approval::Withdrawn { default });
     }
 
     /// Says that an approval is asked for, or what the answer was.
