@@ -13,7 +13,9 @@ mod children;
 mod limit;
 mod listing;
 
-use std::ffi::{CStr, c_char, c_int, c_short, c_void};
+#[cfg(target_os = "linux")]
+use std::ffi::c_void;
+use std::ffi::{CStr, c_char, c_int, c_short};
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read as _};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
@@ -23,7 +25,9 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::process::{Pid, Resource, Rlimit, Signal};
+use rustix::process::Signal;
+#[cfg(target_os = "linux")]
+use rustix::process::{Pid, Resource, Rlimit};
 
 pub use children::{
     Ended, Reaped, Sent, become_subreaper, group_exists, reap, reap_any, reap_killed, signal_group,
