@@ -7,6 +7,7 @@
 //! meant, and how long it runs, is not known here.
 
 mod flow;
+mod known;
 mod shape;
 mod targets;
 

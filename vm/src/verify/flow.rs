@@ -11,6 +11,7 @@
 //! instruction that ends the program may leave anything, as the machine ends every step and task
 //! then.
 
+use super::known::{Kinds, Known, LANES, ROOM, Unjoinable};
 use super::shape::{
     ANYTHING, BELOW, Bits, Class, LINEAR, MISSING, Shape, UNSET, bits, kind, range_of, shapes,
     unfit,
@@ -30,9 +31,7 @@ pub(super) fn check(plan: &Plan) -> Result<Vec<u16>, Rejected> {
         shapes: shapes(),
         ranges: [(0, 0); 16],
         targets: Targets::default(),
-        states: Vec::new(),
-        pool: Vec::new(),
-        spare: vec![Vec::new(); ROOM / LANES],
+        known: Known::new(),
         heads: Heads::Unsought,
         again: false,
         kinds: [UNSET; ROOM + LANES],
@@ -51,64 +50,16 @@ pub(super) fn check(plan: &Plan) -> Result<Vec<u16>, Rejected> {
     Ok(heights)
 }
 
-/// How many kinds are kept at the jump targets of a function, so that a hostile plan does not take
-/// a thousand times its own size to check.
-const MOST_KNOWN: usize = (1 << 25) / LANES;
-
 /// How often a function is walked over at most; one that is so short that it does not matter, more
 /// often. Honest code needs a few walks, as loops nest; the bound keeps a hostile plan from taking
 /// quadratic time.
 const MOST_WALKS: usize = 64;
 
-/// What is known at a jump target: rows of the pool with the locals, then the stack, then what
-/// stands above it and may be anything.
-#[derive(Clone, Copy)]
-struct State {
-    first: u32,
-    height: u32,
-    /// Whether jumps lead back there, so that it is not forgotten.
-    is_head: bool,
-}
-
-impl State {
-    fn rows(self) -> usize {
-        (self.height as usize).div_ceil(LANES)
-    }
-}
-
 /// The number of the state of a place that no jump was seen to lead to ...
 const NO_TARGET: u32 = 0;
 /// ... and of one that jumps lead back to, before anything led there.
 const UNREACHED: u32 = 1;
-/// What stands for both.
-const NOTHING: State = State {
-    first: 0,
-    height: 0,
-    is_head: false,
-};
-
-/// How many kinds are compared at once.
-const LANES: usize = 8;
-
-type Row = [Bits; LANES];
-
-/// What may be anything, in a row that so many kinds of the stack reach into.
-const ABOVE: [Row; LANES] = {
-    let (mut above, mut used) = ([[0; LANES]; LANES], 1);
-    while used < LANES {
-        let mut lane = used;
-        while lane < LANES {
-            above[used][lane] = !0;
-            lane += 1;
-        }
-        used += 1;
-    }
-    above
-};
-
-/// More than all locals, the highest stack and what one instruction adds to it: a stack that is
-/// too high is noticed after each.
-const ROOM: usize = 2048;
+const _: () = assert!(UNREACHED < Known::FIRST);
 
 /// What stands between the locals and the stack: as much as an instruction of a common class pops,
 /// so that one that pops too much is an instruction that pops what does not fit.
@@ -121,15 +72,12 @@ struct Checker<'a> {
     ranges: [(u32, u32); 16],
     /// For each instruction of the function, the number of what jumps bring there.
     targets: Targets,
-    states: Vec<State>,
-    pool: Vec<Row>,
-    /// The numbers of states of so many rows that were forgotten.
-    spare: Vec<Vec<u32>>,
+    known: Known,
     heads: Heads,
     /// Whether a jump back brought something new.
     again: bool,
     /// The locals of the function, what is below the stack, then the stack.
-    kinds: [Bits; ROOM + LANES],
+    kinds: Kinds,
     /// Where the stack starts.
     floor: usize,
     /// Where it ends.
@@ -215,10 +163,7 @@ impl<'a> Checker<'a> {
     /// Nothing is known about any place of the code.
     fn forget(&mut self, body: Body<'a>) {
         self.targets.clear(body.code.len());
-        self.states.clear();
-        self.states.extend([NOTHING; 2]);
-        self.pool.clear();
-        self.spare.iter_mut().for_each(Vec::clear);
+        self.known.clear();
     }
 
     /// Where jumps lead back to.
@@ -432,14 +377,13 @@ impl<'a> Checker<'a> {
             }
             return Ok(reached);
         }
-        let state = self.states[target as usize];
         if reached {
-            self.meet(state)?;
+            self.meet(target)?;
         }
-        self.load(state);
-        if !state.is_head {
+        let (height, forgotten) = self.known.load(target, &mut self.kinds);
+        self.height = height;
+        if forgotten {
             self.targets.numbers[slot] = NO_TARGET;
-            self.spare[state.rows()].push(target);
         }
         Ok(true)
     }
@@ -607,7 +551,7 @@ impl<'a> Checker<'a> {
         let target = self.targets.numbers[slot];
         if target <= UNREACHED {
             self.targets.numbers[slot] = self.keep(target == UNREACHED)?;
-        } else if !self.meet(self.states[target as usize])? {
+        } else if !self.meet(target)? {
             return Ok(());
         }
         self.again |= to <= self.at;
@@ -616,87 +560,26 @@ impl<'a> Checker<'a> {
 
     /// Join what is known now into what is known at a target; whether that changed it.
     #[inline(always)]
-    fn meet(&mut self, State { first, height, .. }: State) -> Checked<bool> {
-        if height as usize != self.height {
+    fn meet(&mut self, target: u32) -> Checked<bool> {
+        if self.known.height(target) != self.height {
             return self.reject("paths meet with stacks of different height");
         }
-        // Joining adds nothing to what is known if nothing may be now that it does not allow.
-        let mut more = [0; LANES];
-        let (now, first) = (self.rows(), first as usize);
-        for (known, now) in self.pool[first..first + now.len()].iter().zip(now) {
-            for lane in 0..LANES {
-                more[lane] |= now[lane] & !known[lane];
-            }
-        }
-        if more == [0; LANES] {
+        if self.known.allows(target, &self.kinds, self.height) {
             return Ok(false);
         }
-        self.widen(first)
-    }
-
-    /// The locals and the stack, and what is left of the last row.
-    #[inline(always)]
-    fn rows(&self) -> &[Row] {
-        &self.kinds.as_chunks().0[..self.height.div_ceil(LANES)]
+        let (kinds, floor, height) = (&self.kinds, self.floor, self.height);
+        match self.known.widen(target, kinds, floor, height) {
+            Ok(changed) => Ok(changed),
+            Err(Unjoinable) => self.reject("paths meet with different linear kinds"),
+        }
     }
 
     /// Keep what is known now; its number.
-    #[inline]
+    #[inline(always)]
     fn keep(&mut self, is_head: bool) -> Checked<u32> {
-        let rows = self.height.div_ceil(LANES);
-        let number = match self.spare[rows].pop() {
-            Some(number) => number as usize,
-            None if self.pool.len() > MOST_KNOWN => {
-                return self.reject("the function is too tangled to check");
-            }
-            None => {
-                let first = self.pool.len() as u32;
-                self.pool.resize(self.pool.len() + rows, [0; LANES]);
-                self.states.push(State { first, ..NOTHING });
-                self.states.len() - 1
-            }
-        };
-        let state = &mut self.states[number];
-        state.height = self.height as u32;
-        state.is_head = is_head;
-        let first = state.first as usize;
-        let kept = &mut self.pool[first..first + rows];
-        kept.copy_from_slice(&self.kinds.as_chunks().0[..rows]);
-        if let Some(last) = kept.last_mut() {
-            let above = ABOVE[self.height % LANES];
-            for lane in 0..LANES {
-                last[lane] |= above[lane];
-            }
+        match self.known.keep(&self.kinds, self.height, is_head) {
+            Some(number) => Ok(number),
+            None => self.reject("the function is too tangled to check"),
         }
-        Ok(number as u32)
-    }
-
-    /// Join kind by kind; whether that changed what was known.
-    #[inline(never)]
-    fn widen(&mut self, first: usize) -> Checked<bool> {
-        let mut changed = false;
-        for place in 0..self.height {
-            let row = &mut self.pool[first + place / LANES];
-            let (known, now) = (row[place % LANES], self.kinds[place]);
-            if now & !known == 0 {
-                continue;
-            }
-            let both = kind(known).zip(kind(now));
-            let joined = both.and_then(|(a, b)| a.join(b)).map_or(UNSET, bits);
-            if joined == UNSET && place >= self.floor {
-                return self.reject("paths meet with different linear kinds");
-            }
-            changed |= joined != known;
-            row[place % LANES] = joined;
-        }
-        Ok(changed)
-    }
-
-    /// Go on with what is known at a target.
-    fn load(&mut self, state: State) {
-        self.height = state.height as usize;
-        let (first, rows) = (state.first as usize, state.rows());
-        let known = &self.pool[first..first + rows];
-        self.kinds.as_chunks_mut().0[..rows].copy_from_slice(known);
     }
 }
