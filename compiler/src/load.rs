@@ -7,10 +7,10 @@ mod alone;
 mod extends;
 mod findings;
 
-use crate::codes::{self, Code};
+use crate::codes::{self, Code, Severity};
 use crate::diagnostic::{Diagnostic, Report};
 use crate::dialect::choose::{Choice, Pins};
-use crate::dialect::{self, Dialect, Lowered, unknown_step};
+use crate::dialect::{self, Dialect, Lowered, template, unknown_step};
 use crate::ir::flow::Flow;
 use crate::ir::{Action, ExprKind, Literal, Node, Part, Program, Step, Text, Unit, visit};
 use crate::source::{SourceId, Sources, Span};
@@ -319,9 +319,19 @@ impl Loader<'_> {
         let known = self.templates.get(&path).cloned();
         let unit = known.unwrap_or_else(|| {
             let unit = self.file(&path, None, &mut vec![path.clone()]).unit;
-            self.templates.insert(path, unit.clone());
+            self.templates.insert(path.clone(), unit.clone());
             unit
         });
+        let said = |found: &Diagnostic| {
+            found.severity == Severity::Error && self.paths.get(&found.span.source) == Some(&path)
+        };
+        if unit.is_none() && !self.report.findings.iter().any(said) {
+            let what = format!(
+                "`{name}` does not run here: it describes a tool, or is made of recipes that only \
+                 another host knows"
+            );
+            self.report.add(template::not_ours(span, what));
+        }
         let first = unit.as_ref().and_then(|unit| unit.steps.first());
         let Some(Node::Act(action)) = first.map(|step| &step.node) else {
             return;

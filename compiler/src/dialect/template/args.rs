@@ -323,7 +323,7 @@ impl<'a> Lower<'_, 'a> {
     /// Declarations and defaults that nothing reads.
     pub fn unused(&mut self, root: Node<'a>) {
         // What another host fills in may read anything, and so may what nobody looked at.
-        if self.foreign || self.layered || self.unread {
+        if self.foreign.is_some() || self.layered || self.unread {
             return;
         }
         let Some(Kind::List(items)) = root.get("args").map(|args| args.kind) else {

@@ -495,7 +495,7 @@ impl<'a> Lower<'_, 'a> {
         let finding = match bad {
             // References to imported recipes are filled in by the host that knows them.
             _ if self.layered && is_reference(inner) => {
-                self.foreign = true;
+                self.foreign.get_or_insert(whole);
                 return;
             }
             Bad::Spaced => bad_placeholder("blanks are part of what stands between the braces")
@@ -571,6 +571,12 @@ impl<'a> Lower<'_, 'a> {
                 )
                 .help("check what stands here")
             }
+            Bad::TooMuch(range) => Diagnostic::new(
+                &codes::BAD_PLACEHOLDER,
+                at(range),
+                "a calculation has at most 256 operators, and 64 parentheses inside of each other",
+            )
+            .help("pass the result as a value"),
             Bad::Other => bad_placeholder("this is no placeholder").help(
                 "write `{name}`, `{name=default}`, `{name??text}`, `{name?yes:no}` or `{list[0]}`; text \
                  with braces of its own belongs into `defaults`",

@@ -131,8 +131,9 @@ impl<'a> Lower<'_, 'a> {
         }
         let value = env.plain_value(name, name_span);
         Some(match negated {
+            // The whole of it, as it is shown to people.
             true => Term::new(
-                name_span,
+                span,
                 TermKind::Pick {
                     test: Box::new(value),
                     truth: Truth::Flags,
@@ -166,17 +167,42 @@ impl<'a> Lower<'_, 'a> {
             }
         }
         let term = env.hole(&hole, at, self, &mut Vec::new());
-        Some(match hole {
-            // A name without a value is not true; anything else that fails is wrong.
-            Hole::Name { .. } => {
-                let span = term.span;
-                term.or(literal(span, Literal::Null))
-            }
-            _ => {
+        let span = at(0..inner.len());
+        let nothing = |span| literal(span, Literal::Null);
+        // A name without a value is not true; anything else that fails is wrong.
+        let term = match hole {
+            Hole::Name { .. } => term.or(nothing(span)),
+            Hole::OrText { .. } | Hole::Choice { .. } => {
                 self.look_at(&term, env);
                 term
             }
-        })
+            Hole::Item { .. } | Hole::Sum { .. } => {
+                self.look_at(&term, env);
+                let names = hole.names().into_iter();
+                let uncertain = names.filter(|(name, _)| !env.is_certain(name));
+                uncertain.fold(term, |term, (name, range)| {
+                    let place = at(range);
+                    let pick = |test, yes, no| {
+                        let [test, yes, no] = [test, yes, no].map(Box::new);
+                        let truth = Truth::Flags;
+                        Term::new(
+                            place,
+                            TermKind::Pick {
+                                test,
+                                truth,
+                                yes,
+                                no,
+                            },
+                        )
+                    };
+                    let truth = |value| literal(place, Literal::Bool(value));
+                    let given = Term::new(place, TermKind::Var(name.to_string()));
+                    let is_given = pick(given, truth(true), truth(true)).or(truth(false));
+                    pick(is_given, term, nothing(place))
+                })
+            }
+        };
+        Some(Term { span, ..term })
     }
 
     /// A name that `repeat` sets, in a condition that no `repeat` stands around.

@@ -167,7 +167,7 @@ impl<'a> Lower<'_, 'a> {
     /// Entries of `defaults` that nothing reads.
     pub fn unused_defaults(&mut self) {
         // What another host fills in may read anything.
-        if self.foreign || self.layered {
+        if self.foreign.is_some() || self.layered {
             return;
         }
         for (name, span, whole) in std::mem::take(&mut self.notes.presets) {

@@ -139,6 +139,8 @@ pub enum Bad {
     Underscores,
     TooLarge(Range<usize>),
     Sum(Range<usize>),
+    /// More than anybody would calculate.
+    TooMuch(Range<usize>),
     Other,
 }
 
@@ -357,11 +359,14 @@ fn padded_sum<'a>(text: &'a str, known: &dyn Fn(&str) -> bool) -> Result<(u8, Su
 
 /// How deep parentheses may nest.
 const DEEPEST: usize = 64;
+/// How many operators a calculation may have: what is left of one nests in it.
+const MOST_OPERATORS: usize = 256;
 
 struct Reader<'a, 'k> {
     text: &'a str,
     at: usize,
     depth: usize,
+    operators: usize,
     /// Whether a name that holds hyphens is one.
     known: &'k dyn Fn(&str) -> bool,
 }
@@ -372,6 +377,7 @@ impl<'a, 'k> Reader<'a, 'k> {
             text,
             at,
             depth: 0,
+            operators: 0,
             known,
         }
     }
@@ -394,17 +400,28 @@ impl<'a, 'k> Reader<'a, 'k> {
         self.rest().is_empty().then_some(()).ok_or(self.wrong())
     }
 
-    fn one_of(&mut self, operators: &[(char, Arith)]) -> Option<Arith> {
+    fn too_much(&self) -> Bad {
+        Bad::TooMuch(self.at..self.text.len())
+    }
+
+    fn one_of(&mut self, operators: &[(char, Arith)]) -> Result<Option<Arith>, Bad> {
         self.skip();
-        let next = self.rest().chars().next()?;
-        let (_, op) = operators.iter().find(|(sign, _)| *sign == next)?;
-        self.at += next.len_utf8();
-        Some(*op)
+        let next = self.rest().chars().next();
+        let found = operators.iter().find(|(sign, _)| Some(*sign) == next);
+        let Some((sign, op)) = found else {
+            return Ok(None);
+        };
+        self.operators += 1;
+        if self.operators > MOST_OPERATORS {
+            return Err(self.too_much());
+        }
+        self.at += sign.len_utf8();
+        Ok(Some(*op))
     }
 
     fn sum(&mut self) -> Result<Sum<'a>, Bad> {
         let mut left = self.product()?;
-        while let Some(op) = self.one_of(&[('+', Arith::Add), ('-', Arith::Sub)]) {
+        while let Some(op) = self.one_of(&[('+', Arith::Add), ('-', Arith::Sub)])? {
             left = Sum::Two(op, Box::new(left), Box::new(self.product()?));
         }
         Ok(left)
@@ -413,7 +430,7 @@ impl<'a, 'k> Reader<'a, 'k> {
     fn product(&mut self) -> Result<Sum<'a>, Bad> {
         const SIGNS: [(char, Arith); 3] = [('*', Arith::Mul), ('/', Arith::Div), ('%', Arith::Rem)];
         let mut left = self.prim()?;
-        while let Some(op) = self.one_of(&SIGNS) {
+        while let Some(op) = self.one_of(&SIGNS)? {
             left = Sum::Two(op, Box::new(left), Box::new(self.prim()?));
         }
         Ok(left)
@@ -426,7 +443,7 @@ impl<'a, 'k> Reader<'a, 'k> {
             self.at += 1;
             self.depth += 1;
             if self.depth > DEEPEST {
-                return Err(self.wrong());
+                return Err(self.too_much());
             }
             let inner = self.sum()?;
             self.depth -= 1;
@@ -584,5 +601,10 @@ mod tests {
         for text in ["1+", "(1+2", "()", "1++2", "*1", "(1)(2)"] {
             assert!(matches!(hole(text), Err(Bad::Sum(_))), "{text}");
         }
+        let nested = format!("{}1{}", "(".repeat(65), ")".repeat(65));
+        for text in [&"1+".repeat(100_000), &"a-1+".repeat(100_000), &nested] {
+            assert!(matches!(hole(text), Err(Bad::TooMuch(_))));
+        }
+        assert!(hole(&format!("{}1", "1*".repeat(256))).is_ok());
     }
 }

@@ -195,11 +195,23 @@ pub fn lower_step(
         timed: true,
         ..Env::default()
     };
-    let flow = lower.flow(node, &env)?;
+    let errors = lower.errors();
+    let flow = lower.flow(node, &env);
+    // A file of such a template may be for another host; a step of this recipe is for us.
+    if let Some(place) = lower.foreign.filter(|_| lower.errors() == errors) {
+        let what = "this node stands for a recipe that only another host knows";
+        lower.add(not_ours(place, what));
+    }
     Some(Flow {
         reserved: Vec::new(),
-        ..flow
+        ..flow?
     })
+}
+
+/// A step would do nothing if it were made of what we do not know.
+pub fn not_ours(place: Span, what: impl Into<String>) -> Diagnostic {
+    Diagnostic::new(&codes::BAD_VALUE, place, what)
+        .help("write the commands that it stands for, or call a recipe with `type: recipe`")
 }
 
 /// Lowers one template.
@@ -226,7 +238,7 @@ pub struct Lower<'r, 'a> {
     differences: IndexMap<String, (Span, Vec<String>), FxBuildHasher>,
     repeats: bool,
     /// A node that another host's recipe stands for.
-    foreign: bool,
+    foreign: Option<Span>,
     /// Whether the file has fields of the recipe layer.
     layered: bool,
     /// Whether the template stands in a recipe, whose variables are its values.
@@ -262,7 +274,7 @@ impl<'r, 'a> Lower<'r, 'a> {
             wanted: IndexMap::default(),
             differences: IndexMap::default(),
             repeats: false,
-            foreign: false,
+            foreign: None,
             layered: false,
             in_recipe: false,
             unread: false,
@@ -282,7 +294,7 @@ impl<'r, 'a> Lower<'r, 'a> {
         if self.errors() == 0 {
             self.unused_defaults();
         }
-        if self.foreign || self.errors() > errors {
+        if self.foreign.is_some() || self.errors() > errors {
             return None;
         }
         let mut stage = stage?;

@@ -247,7 +247,7 @@ impl<'a> Lower<'_, 'a> {
     ) -> Option<Stage> {
         self.fields(node, entries, place);
         if node.get("template").is_none() && node.get("name").is_some() {
-            self.foreign = true;
+            self.foreign.get_or_insert(node.span);
             for field in ["values", "timeout", "delay", "retry"] {
                 if let Some(texts) = node.get(field) {
                     self.passed(texts, env);
