@@ -10,7 +10,7 @@ use crate::{OK, Streams, USAGE, piped, plan, recorded, run, values};
 use rrc_runtime::secret::Secrets;
 use rrc_vm::machine::{Call, Machine, Note, Poll, RecordId, Ticket};
 use rrc_vm::plan::{HostKind, Plan};
-use rrc_vm::shell::readable;
+use rrc_vm::shell::{readable, readable_program};
 use rrc_vm::text::{quote_json, render, write_json};
 use rrc_vm::value::{Map, Value};
 use rustc_hash::FxHashMap;
@@ -209,10 +209,14 @@ impl Leaves {
         match (shape, argv) {
             (Shape::Shell, Value::List(words)) => {
                 for (number, word) in words.iter().enumerate() {
-                    if number > 0 {
-                        lines.push(' ');
+                    let word = render(word);
+                    match number {
+                        0 => lines.push_str(&readable_program(&word)),
+                        _ => {
+                            lines.push(' ');
+                            lines.push_str(&readable(&word));
+                        }
                     }
-                    lines.push_str(&readable(&render(word)));
                 }
             }
             (Shape::Words, argv) => {

@@ -167,14 +167,8 @@ pub fn text(outcome: &Outcome, streams: &mut Streams<'_>) -> io::Result<()> {
             _ => ("commands failed and were", "them"),
         };
         writeln!(streams.err, "rrc: {count} {is} passed over:")?;
-        for ran in failed {
-            let code = ran.code.unwrap_or(1);
-            writeln!(
-                streams.err,
-                "  {}: code {code}: {}",
-                ran.path,
-                ran.argv.join(" ")
-            )?;
+        for Failed { path, code, words } in failed {
+            writeln!(streams.err, "  {path}: code {code}: {words}")?;
         }
         writeln!(
             streams.err,
@@ -184,8 +178,39 @@ pub fn text(outcome: &Outcome, streams: &mut Streams<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// Commands that failed in the end, each once, in the order of their start.
-fn failures(outcome: &Outcome) -> Vec<&Ran> {
+/// A command that failed in the end, or a group that took too long.
+struct Failed<'a> {
+    path: &'a str,
+    code: i64,
+    /// What ran, or why nothing did.
+    words: String,
+}
+
+/// What failed in the end, each once: commands in the order of their start, then groups of which no
+/// command is to blame.
+fn failures(outcome: &Outcome) -> Vec<Failed<'_>> {
+    let commands = failed_commands(outcome).into_iter();
+    let mut failed: Vec<Failed<'_>> = commands
+        .map(|ran| Failed {
+            path: &ran.path,
+            code: ran.code.unwrap_or(1),
+            words: ran.argv.join(" "),
+        })
+        .collect();
+    for record in outcome.records.failures() {
+        let inside = |one: &Failed<'_>| one.path.starts_with(record.path.as_str());
+        if !failed.iter().any(inside) {
+            failed.push(Failed {
+                path: &record.path,
+                code: 1,
+                words: record.error.clone().unwrap_or_default(),
+            });
+        }
+    }
+    failed
+}
+
+fn failed_commands(outcome: &Outcome) -> Vec<&Ran> {
     let mut last: Vec<&Ran> = Vec::new();
     let mut places = FxHashMap::default();
     for ran in &outcome.ran {
@@ -229,7 +254,7 @@ pub fn json(outcome: &Outcome, settings: &Settings) -> Json {
         .collect();
     let failed: Vec<Json> = failures(outcome)
         .into_iter()
-        .map(|ran| json!({"path": ran.path, "code": ran.code.unwrap_or(1)}))
+        .map(|failed| json!({"path": failed.path, "code": failed.code}))
         .collect();
     let mut report = json!({
         "status": outcome.status.word(),

@@ -56,8 +56,12 @@ impl Args {
 
 /// What to run for an `exec` call. `here` is where a relative directory starts.
 pub fn request(args: &Args, here: &Path) -> Request {
+    let cwd = match args.text("cwd") {
+        Some(cwd) if !cwd.is_empty() => here.join(cwd),
+        _ => here.to_path_buf(),
+    };
     let mut request = match args.words("argv") {
-        Some(words) => command(words, here),
+        Some(words) => command(words, &cwd),
         None => {
             let shell = args
                 .text("shell")
@@ -73,10 +77,7 @@ pub fn request(args: &Args, here: &Path) -> Request {
     request.vars = args.pairs("vars");
     request.ambient = ambient(args);
     request.env = args.pairs("env");
-    request.cwd = match args.text("cwd") {
-        Some(cwd) if !cwd.is_empty() => here.join(cwd),
-        _ => here.to_path_buf(),
-    };
+    request.cwd = cwd;
     request.stdin = match args.get("stdin") {
         Value::Null => None,
         Value::Bytes(bytes) => Some(bytes.to_vec()),
@@ -108,15 +109,15 @@ fn ambient(args: &Args) -> Vec<(String, String)> {
     }
 }
 
-/// A program by its words. `~` before it is the home directory, and a path is seen from here.
-fn command(words: Vec<String>, here: &Path) -> Request {
+/// A program by its words. `~` before it is the home directory, and a path is seen from where it runs.
+fn command(words: Vec<String>, cwd: &Path) -> Request {
     let mut words = words.into_iter();
     let name = words.next().unwrap_or_default();
     let home = || std::env::var("HOME").unwrap_or_default();
     let program = match name.strip_prefix('~') {
         Some("") => home(),
         Some(rest) if rest.starts_with('/') => format!("{}{rest}", home()),
-        _ if name.contains('/') => here.join(&name).to_string_lossy().into_owned(),
+        _ if name.contains('/') => cwd.join(&name).to_string_lossy().into_owned(),
         _ => name.clone(),
     };
     let mut request = Request::new(program);

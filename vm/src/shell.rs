@@ -28,6 +28,21 @@ pub fn readable(word: &str) -> String {
     }
 }
 
+/// The name of a program as a shell would read it back: not as an assignment, nor as a word of its own
+/// language. The home directory stays one.
+pub fn readable_program(word: &str) -> String {
+    const WORDS: [&str; 20] = [
+        "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if",
+        "in", "select", "then", "time", "until", "while", "{", "}", "!",
+    ];
+    match word.strip_prefix("~/") {
+        Some(rest) if !rest.is_empty() => format!("~/{}", readable(rest)),
+        _ if word == "~" || word == "~/" => word.to_string(),
+        _ if word.contains('=') || WORDS.contains(&word) => quote(word),
+        _ => readable(word),
+    }
+}
+
 /// A heredoc delimiter that ends the document in none of the values: the base, or the base and
 /// as many underscores as it takes.
 ///
@@ -81,6 +96,20 @@ fn integer(text: &str) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_is_no_word_of_the_shell() {
+        for (word, shown) in [
+            ("FOO=1", "'FOO=1'"),
+            ("if", "'if'"),
+            ("~/bin/x", "~/bin/x"),
+            ("~/a b", "~/'a b'"),
+            ("~user/x", "'~user/x'"),
+            ("ls", "ls"),
+        ] {
+            assert_eq!(readable_program(word), shown);
+        }
+    }
 
     /// Reads words the way a POSIX shell does, for the two forms that `quote_words` writes.
     fn words_of(script: &str) -> Vec<String> {

@@ -396,6 +396,10 @@ impl Emitter<'_> {
             name: self.tables.text("exit_code"),
         });
         w.push(Instr::Raise {});
+        // No command of it may have failed, or even started: so the group says it itself.
+        let number = self.tables.step(&stage.id, StepKind::Command, stage.span);
+        w.push(Instr::StepBeginFailed { step: number });
+        self.close_failed(w);
         w.push(Instr::Jump {
             to: w.to(out.plain),
         });
