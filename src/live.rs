@@ -29,7 +29,8 @@ pub enum Live {
 }
 
 impl Live {
-    pub fn new(args: &RunArgs, global: &Global) -> Live {
+    /// `gives`: standard output is for the result, so ends are not told there.
+    pub fn new(args: &RunArgs, global: &Global, gives: bool) -> Live {
         let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         let text = args.output_format == RunFormat::Text;
@@ -39,7 +40,7 @@ impl Live {
         }
         match args.progress {
             true => Live::Lines {
-                starts_only: text && !global.quiet,
+                starts_only: text && !global.quiet && !gives,
             },
             false => Live::Nothing,
         }

@@ -310,7 +310,7 @@ fn step(records: &Records, record: &Record) -> Json {
 }
 
 /// A line of somebody else's, without what would make a terminal do something.
-fn printable(line: &str) -> String {
+pub fn printable(line: &str) -> String {
     let is_harmless = |c: char| c == '\t' || !c.is_control();
     let shown = |c: char| match is_harmless(c) {
         true => c.to_string(),

@@ -327,7 +327,7 @@ fn perform(
     let gives = piped::gives_result(verified.plan());
     let mut lost = false;
     let mut unaudited = false;
-    let live = Live::new(args, global);
+    let live = Live::new(args, global, gives);
     let mut tell = |event: &Event| {
         // Nobody to tell it to is no reason to stop.
         let _ = live.see(event, streams.err);
@@ -405,7 +405,13 @@ fn ask(approval: &Approval<'_>) -> bool {
     let somebody = io::stdin().is_terminal() && io::stderr().is_terminal();
     match approval {
         _ if !somebody => {}
-        Approval::Ask { stage, prompt } => eprint!("{prompt}\napprove stage {stage}? [y/n] "),
+        Approval::Ask { stage, prompt } => {
+            // Values are part of the prompt, and must not paint over it.
+            for line in prompt.lines() {
+                eprintln!("{}", results::printable(line));
+            }
+            eprint!("approve stage {}? [y/n] ", results::printable(stage));
+        }
         // The cursor still stands behind the question.
         Approval::Withdrawn { default } => eprintln!(
             "{}",

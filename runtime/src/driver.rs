@@ -21,7 +21,6 @@ use history::Recall;
 use machines::Machines;
 use notes::Open;
 use perform::{Asked, Job, Place, Ready, Running};
-use rrc_vm::fault::FailureKind;
 use rrc_vm::machine::{Finished, Poll};
 use rrc_vm::plan::{Need, NeedKind, Plan};
 use rrc_vm::value::{Map, Value};
@@ -185,6 +184,8 @@ enum Stop {
     Timeout(Duration),
     /// Nobody answered whether to go on after this stage.
     Pause(String),
+    /// Somebody said that it does not go on; no recipe has a say in that.
+    Denied(String),
     /// As the recorded run was stopped.
     Recorded(RunStatus),
 }
@@ -195,6 +196,7 @@ impl Stop {
             Stop::Signal(_) | Stop::Recorded(_) => "the run was stopped".to_string(),
             Stop::Timeout(limit) => format!("the run took longer than allowed (limit {limit:?})"),
             Stop::Pause(stage) => format!("waiting for the approval of stage `{stage}`"),
+            Stop::Denied(words) => words.clone(),
         }
     }
 }
@@ -432,7 +434,7 @@ impl<'a> Driver<'a> {
             error = Some(why.words());
             status = match why {
                 Stop::Signal(_) => RunStatus::Cancelled,
-                Stop::Timeout(_) => RunStatus::Failed,
+                Stop::Timeout(_) | Stop::Denied(_) => RunStatus::Failed,
                 Stop::Pause(_) => RunStatus::Paused,
                 Stop::Recorded(recorded) => *recorded,
             };
@@ -444,14 +446,12 @@ impl<'a> Driver<'a> {
             status = RunStatus::Failed;
             error = Some(refused.clone());
         }
-        let denied = matches!(&finished.outcome, Ok(Value::Failure(failure))
-            if failure.kind == FailureKind::Denied);
         let finish = Finish {
             status: status.word().to_string(),
             again: self
                 .failed
-                .filter(|_| status == RunStatus::Failed && self.stopping.is_none() && !denied),
-            denied: denied && self.stopping.is_none(),
+                .filter(|_| status == RunStatus::Failed && self.stopping.is_none()),
+            denied: matches!(self.stopping, Some(Stop::Denied(_))),
         };
         let now_ms = self.now_ms();
         if let Some(journal) = self.journal.as_mut().filter(|_| self.refused.is_none()) {

@@ -11,6 +11,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 /// The arguments of a call, by name.
+#[derive(Clone)]
 pub struct Args(pub Vec<(&'static str, Value)>);
 
 impl Args {

@@ -215,3 +215,18 @@ fn any_signal_ends_everything_and_the_run_goes_on() {
         assert_eq!(folder.read("log"), "a\nb\nc\n", "{signal}");
     }
 }
+
+#[test]
+fn what_waits_its_turn_holds_nothing_of_its_own() {
+    // Each process gets this variable twice in its environment.
+    let value = "v".repeat(90_000);
+    let list: Vec<String> = (0..1500).map(|number| number.to_string()).collect();
+    let recipe = format!(
+        "# rrc: dialect = amplihack\nname: t\ncontext:\n  big: {value}\n  xs: [{}]\nsteps:\n\
+         - {{id: each, foreach: '{{{{xs}}}}', max_iterations: 1500, parallel: true, command: ':'}}\n",
+        list.join(", ")
+    );
+    let folder = Folder::with("a.yaml", recipe);
+    let all = within(&folder, 150_000, "--no-record");
+    assert_eq!(all["status"], "completed");
+}

@@ -582,3 +582,25 @@ fn who_goes_on_after_a_secret_was_made_is_told_what_to_do() {
     folder.rrc(&both).go().exits(0);
     assert_eq!(folder.read("seen"), "by-hand\ngiven-by-me");
 }
+
+#[test]
+fn a_denial_is_final_wherever_it_is_said() {
+    let stages = "stages:\n- {name: gate, steps: [{id: x, type: bash, command: echo x >> log}], \
+                  approval: {required: true, prompt: go?}}\n";
+    let child = amplifier("").replace("steps:\n", stages);
+    for how in [
+        "on_error: continue",
+        "retry: {max_attempts: 3, initial_delay: 0.01}",
+    ] {
+        let steps = format!(
+            "- {{id: s, type: recipe, recipe: child.yaml, {how}}}\n\
+             - {{id: q, type: bash, command: echo q >> log}}\n"
+        );
+        let folder = Folder::with("a.yaml", amplifier(&steps));
+        folder.write("child.yaml", &child);
+        let all = run(&folder, &["--deny", "gate"], 1);
+        assert_eq!(all["status"], "failed", "{all:#}");
+        assert_eq!(all["error"], "stage `gate` was denied");
+        assert_eq!(folder.read("log"), "x\n", "{how}");
+    }
+}

@@ -60,6 +60,56 @@ fn what_is_passed_over_counts_where_that_is_asked_for() {
 }
 
 #[test]
+fn a_group_that_takes_too_long_counts_even_if_none_of_its_commands_failed() {
+    for (inner, blamed) in [
+        (
+            json!(["sleep 9", "printf x"]),
+            "template[0].template[0]: code 1: sleep 9",
+        ),
+        (
+            json!([{"delay": 9000, "template": "true"}]),
+            "template[0]: code 1: it took longer than allowed (limit 200ms)",
+        ),
+    ] {
+        let folder = template(&json!([{"timeout": 200, "template": inner}, "printf ok"]));
+        let said = folder.rrc(&["run", "t.json", "--strict"]).go().exits(1);
+        assert_eq!(said.out, "ok");
+        said.err_has("1 command failed and was passed over")
+            .err_has(blamed);
+    }
+}
+
+#[test]
+fn a_relative_program_is_sought_where_its_step_runs() {
+    let steps = "- {id: a, type: template, cwd: sub, template: ./tool, output: said}\n";
+    let folder = Folder::with("a.yaml", amplifier(steps));
+    folder.write("sub/tool", "#!/bin/sh\nprintf found\n");
+    folder.sh("chmod +x sub/tool").go().exits(0);
+    assert_eq!(crate::run(&folder, &[], 0)["context"]["said"], "found");
+}
+
+#[test]
+fn a_value_that_a_template_step_cannot_take_is_found_before_anything_runs() {
+    let steps = "- {id: first, type: bash, command: touch began}\n\
+                 - {id: a, type: template, template: {args: ['n:int'], template: 'printf %s {n}'}}\n";
+    let recipe = format!("context: {{n: 1}}\n{}", amplifier(steps));
+    let folder = Folder::with("a.yaml", recipe);
+    let said = folder.rrc(&["run", "a.yaml", "-s", "n=abc"]).go().exits(2);
+    said.err_has("`n` must be an integer, not `abc`");
+    assert!(!folder.has("began"));
+    folder.rrc(&["run", "a.yaml", "-s", "n=2"]).go().exits(0);
+}
+
+#[test]
+fn progress_says_when_commands_end_as_well() {
+    let folder = template(&json!(["printf a", "cat"]));
+    let said = folder.rrc(&["run", "t.json", "--progress"]).go().exits(0);
+    assert_eq!(said.out, "a");
+    said.err_has("started template[0]")
+        .err_has("completed template[1]");
+}
+
+#[test]
 fn the_code_of_the_command_is_passed_on_where_that_is_asked_for() {
     let folder = template(&json!("sh -c 'exit 7'"));
     folder.rrc(&["run", "t.json"]).go().exits(1);

@@ -77,7 +77,7 @@ pub fn integer(value: &Value) -> Option<i64> {
     match value {
         Value::Int(int) => Some(*int),
         Value::Float(float) => text::whole(*float),
-        Value::Text(text) => text.trim().parse().ok(),
+        Value::Text(text) if is_int(text.trim()) => text.trim().parse().ok(),
         _ => None,
     }
 }

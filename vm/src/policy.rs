@@ -263,7 +263,7 @@ pub fn truth_emptiness(value: &Value) -> bool {
 
 pub fn truth_flags(value: &Value) -> bool {
     truth(value, |text| {
-        let text = text.trim();
+        let text = text.trim_matches(crate::text::is_blank);
         !["", "0", "false", "no"]
             .iter()
             .any(|word| text.eq_ignore_ascii_case(word))

@@ -11,6 +11,11 @@ use json::Read;
 use std::fmt::Write as _;
 use std::rc::Rc;
 
+/// Blanks as the standard of command templates has them.
+pub fn is_blank(character: char) -> bool {
+    (character.is_whitespace() && character != '\u{85}') || character == '\u{feff}'
+}
+
 /// Text as it is; booleans `true` and `false`; the shortest decimal of a number; nothing for
 /// null; compact JSON for lists and maps.
 pub fn render(value: &Value) -> Rc<str> {

@@ -3,8 +3,10 @@
 use super::Survey;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Fix, Report, is_plural, is_slip};
-use crate::ir::{Call, Each, ExprKind, Node, Program, visit};
+use crate::ir::flow::Flow;
+use crate::ir::{Action, Call, Each, ExprKind, Graph, Node, Program, Step, visit};
 use crate::spelling::Near;
+use rrc_vm::flow::fit;
 use rrc_vm::text::kind_word;
 use rrc_vm::value::{Map, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -87,7 +89,8 @@ fn check_call(
     }
 }
 
-/// What a run is given for its loops to go over. A step that sets the variable may set it right.
+/// What a run is given for its loops to go over, and for its templates. A step that sets the variable may
+/// set it right.
 pub fn values(program: &Program, given: &Map, report: &mut Report) {
     let Some(unit) = program.units.first() else {
         return;
@@ -103,6 +106,28 @@ pub fn values(program: &Program, given: &Map, report: &mut Report) {
                 loops.push(each);
             }
         });
+    }
+    let mut calls = false;
+    for step in &unit.steps {
+        visit::calls(step, &mut |call| calls |= call.spreads);
+    }
+    let hidden = |name: &str| unit.secrets.iter().any(|secret| secret == name);
+    // What a condition guards may be meant for other values; a template by itself judges its own.
+    let judged = unit.result.is_none() && !calls;
+    for flow in unguarded(&unit.steps).filter(|_| judged) {
+        for declared in &flow.declared {
+            let name = declared.name.as_str();
+            let free = |name: &str| !set.contains(&name) && !hidden(name);
+            let Some(value) = given.get(name).filter(|_| free(name)) else {
+                continue;
+            };
+            if let Err((_, message)) = fit(value.clone(), &declared.wanted().value()) {
+                report.add(
+                    Diagnostic::new(&codes::REFUSED_VALUES, declared.span, message)
+                        .help(format!("give `{name}` another value with `--set`")),
+                );
+            }
+        }
     }
     for each in loops {
         let ExprKind::Var { name, .. } = &each.over.kind else {
@@ -136,4 +161,18 @@ pub fn values(program: &Program, given: &Map, report: &mut Report) {
             }
         }
     }
+}
+
+/// The templates of steps that run in any case.
+fn unguarded(steps: &[Step]) -> Box<dyn Iterator<Item = &Flow> + '_> {
+    let run = steps.iter().filter(|step| step.guard.is_none());
+    Box::new(run.flat_map(|step| match &step.node {
+        Node::Act(action) => match &**action {
+            Action::Flow(flow) => Box::new(std::iter::once(&**flow)),
+            _ => Box::new(std::iter::empty()) as Box<dyn Iterator<Item = &Flow>>,
+        },
+        Node::Seq(steps) | Node::Graph(Graph { steps, .. }) => unguarded(steps),
+        Node::Par { branches, .. } => unguarded(branches),
+        Node::Each(_) | Node::While(_) => Box::new(std::iter::empty()),
+    }))
 }

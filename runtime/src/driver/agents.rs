@@ -1,7 +1,7 @@
 //! Asking agents: the command, its pace, what is done when it is refused, and what follows an answer.
 
 use super::Driver;
-use super::perform::{Asked, Job, Place, Work};
+use super::perform::{Asked, Job, Place, Wanted, Work};
 use crate::agent::{self, Pace, Paces, Question, describe};
 use crate::event::What;
 use crate::process::{ErrorKind, Outcome, Request, TimerId};
@@ -104,7 +104,7 @@ impl Driver<'_> {
         self.places.insert(asked.ticket.0, Place::Agents);
         self.agents.waiting.push_back(Job {
             asked,
-            request,
+            wanted: Wanted::Request(Box::new(request)),
             work: Work::Agent(Box::new(asking)),
             begun: false,
         });
@@ -177,7 +177,7 @@ impl Driver<'_> {
         request.timeout = Some(STAGE_TIME);
         self.enqueue_job(Job {
             asked,
-            request,
+            wanted: Wanted::Request(Box::new(request)),
             work: Work::Stage(value),
             begun: true,
         });
@@ -195,7 +195,7 @@ impl Driver<'_> {
         let begun = true;
         let job = Job {
             asked,
-            request,
+            wanted: Wanted::Request(Box::new(request)),
             work,
             begun,
         };

@@ -114,11 +114,12 @@ impl Driver<'_> {
             self.os.cancel_timer(timer);
         }
         self.say_approval(&question, Some(approved));
-        let reply = match approved {
-            true => Value::Null,
-            false => reply::refusal(FailureKind::Denied, refusal),
-        };
+        if approved {
+            return self.reply(question.asked, Value::Null);
+        }
+        let reply = reply::refusal(FailureKind::Denied, refusal.clone());
         self.reply(question.asked, reply);
+        self.stop(Stop::Denied(refusal));
     }
 
     /// Whether a timer was set here: then the time to answer is over.

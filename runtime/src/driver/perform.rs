@@ -59,10 +59,17 @@ impl Asked {
 /// A process that is to be started.
 pub(super) struct Job {
     pub asked: Asked,
-    pub request: Request,
+    pub wanted: Wanted,
     pub work: Work,
     /// It is written down already that it will be.
     pub begun: bool,
+}
+
+/// What a process is given. All variables of a recipe may be in its environment: so what waits its turn
+/// keeps the values that it was asked with, which it shares with others.
+pub(super) enum Wanted {
+    Values(Args),
+    Request(Box<Request>),
 }
 
 /// What a process is for, as far as something follows from its end.
@@ -160,20 +167,16 @@ impl Driver<'_> {
             return self.unbegun(&asked);
         }
         match asked.kind {
-            Some(HostKind::Exec) => {
-                let request = reply::request(args, &self.settings.directory);
-                self.enqueue(asked, request);
-            }
+            Some(HostKind::Exec | HostKind::Hook) => self.enqueue_job(Job {
+                asked,
+                wanted: Wanted::Values(args.clone()),
+                work: Work::Plain,
+                begun: false,
+            }),
             Some(HostKind::Sleep) => {
                 let ms = args.int("ms").unwrap_or(0).max(0).unsigned_abs();
                 self.begin(&asked);
                 self.set_timer(asked, ms);
-            }
-            Some(HostKind::Hook) => {
-                let mut request = reply::request(args, &self.settings.directory);
-                request.stdout_limit = HOOK_OUTPUT;
-                request.stderr_limit = HOOK_OUTPUT;
-                self.enqueue(asked, request);
             }
             Some(HostKind::Agent) => self.ask_agent(asked, args),
             Some(HostKind::Approve) => self.approve(asked, args),
@@ -202,15 +205,6 @@ impl Driver<'_> {
     pub(super) fn unbegun(&mut self, asked: &Asked) {
         let record = asked.record.filter(|_| asked.is_work());
         self.unbegun.extend(record);
-    }
-
-    fn enqueue(&mut self, asked: Asked, request: Request) {
-        self.enqueue_job(Job {
-            asked,
-            request,
-            work: Work::Plain,
-            begun: false,
-        });
     }
 
     pub(super) fn enqueue_job(&mut self, job: Job) {
@@ -253,10 +247,18 @@ impl Driver<'_> {
             };
             let Job {
                 mut asked,
-                mut request,
+                wanted,
                 work,
                 begun,
             } = job;
+            let mut request = match wanted {
+                Wanted::Request(request) => *request,
+                Wanted::Values(args) => reply::request(&args, &self.settings.directory),
+            };
+            if asked.kind == Some(HostKind::Hook) {
+                request.stdout_limit = HOOK_OUTPUT;
+                request.stderr_limit = HOOK_OUTPUT;
+            }
             if !begun {
                 self.begin(&asked);
             }

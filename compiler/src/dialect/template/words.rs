@@ -55,10 +55,7 @@ pub struct Split {
     pub odd_blanks: Vec<(usize, char)>,
 }
 
-/// Blanks as the standard's own readers see them.
-pub fn is_blank(character: char) -> bool {
-    (character.is_whitespace() && character != '\u{85}') || character == '\u{feff}'
-}
+pub use rrc_vm::text::is_blank;
 
 pub fn split(line: &str) -> Split {
     let mut split = Split::default();
