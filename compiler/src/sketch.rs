@@ -4,11 +4,12 @@
 //! unknown from there on; a condition is decided only if everything it reads is known.
 
 use crate::emit;
-use crate::ir::flow::{Stage, Term, TermKind, Work};
+use crate::ir::flow::{Stage, Term, TermKind, Times, Work};
 use crate::ir::visit;
 use crate::ir::{
     Action, Call, Expr, ExprKind, Graph, Guard, Node, Program, Script, ScriptPart, Step, Text,
 };
+use rrc_vm::flow;
 use rrc_vm::machine::{Machine, Poll};
 use rrc_vm::plan::StepKind;
 use rrc_vm::policy;
@@ -139,60 +140,123 @@ impl Sketch<'_> {
             }
             Action::Flow(flow) => {
                 let mut commands = Vec::new();
-                self.commands(&flow.root, &mut commands);
+                self.commands(&flow.root, &mut Map::default(), &mut commands);
                 planned.text = Some(commands.join("\n"));
             }
             Action::Validate(_) | Action::Sleep { .. } => {}
         }
     }
 
-    /// The commands of a stage by their words, a line each; what only a failed try needs is left out.
-    fn commands(&self, stage: &Stage, commands: &mut Vec<String>) {
+    /// The commands of a stage by their words, a line each; what only a failed try needs is left out, and
+    /// what a condition skips for certain. `turns` holds what repetitions around it set.
+    fn commands(&self, stage: &Stage, turns: &mut Map, commands: &mut Vec<String>) {
+        let guard = stage.guard.as_ref();
+        let runs = guard.and_then(|guard| self.evaluate(guard, turns));
+        if runs.is_some_and(|value| !policy::truth_flags(&value)) {
+            return;
+        }
         match &stage.work {
             Work::Run { words, .. } => {
-                let words: Vec<String> = words.iter().map(|word| self.word(word)).collect();
-                commands.push(words.join(" "));
+                let words = words.iter().filter_map(|word| self.word(word, turns));
+                commands.push(words.collect::<Vec<_>>().join(" "));
             }
-            Work::Inside(inner) => self.commands(inner, commands),
-            Work::Times(times) => self.commands(&times.body, commands),
+            Work::Inside(inner) => self.commands(inner, turns, commands),
+            Work::Times(times) => self.turns(times, turns, commands),
             Work::Seq(stages) | Work::Par(stages) => {
-                stages
-                    .iter()
-                    .for_each(|stage| self.commands(stage, commands));
+                for stage in stages {
+                    self.commands(stage, turns, commands);
+                }
             }
         }
     }
 
-    /// A word of a command, quoted for reading where all of it is known.
-    fn word(&self, word: &Term) -> String {
-        let mut known = true;
-        let text = self.term(word, &mut known);
-        match known {
-            true => readable(&text),
-            false => text,
+    /// Each turn if it is known how many there are, else one of them; of many, the first.
+    fn turns(&self, times: &Times, turns: &mut Map, commands: &mut Vec<String>) {
+        const SHOWN: i64 = 20;
+        let count = self.evaluate(&times.count, turns);
+        let Some(count) = count.and_then(|count| flow::integer(&count)) else {
+            return self.commands(&times.body, turns, commands);
+        };
+        turns.insert(times.total.as_str().into(), Value::Int(count));
+        for turn in 0..count.min(SHOWN) {
+            turns.insert(times.index.as_str().into(), Value::Int(turn));
+            self.commands(&times.body, turns, commands);
+        }
+        if count > SHOWN {
+            commands.push(format!("… and {} times more", count - SHOWN));
+        }
+        turns.shift_remove(times.index.as_str());
+        turns.shift_remove(times.total.as_str());
+    }
+
+    /// A word of a command, quoted for reading where all of it is known; none if it is empty then, as no
+    /// command is given such a word.
+    fn word(&self, word: &Term, turns: &Map) -> Option<String> {
+        match self.evaluate(word, turns) {
+            Some(value) => {
+                let text = render(&value);
+                (!text.is_empty()).then(|| readable(&text))
+            }
+            None => Some(self.term(word, turns)),
         }
     }
 
-    fn term(&self, term: &Term, known: &mut bool) -> String {
+    fn term(&self, term: &Term, turns: &Map) -> String {
+        if let Some(value) = self.evaluate(term, turns) {
+            return render(&value).to_string();
+        }
         match &term.kind {
-            TermKind::Literal(literal) => render(&literal.value()).to_string(),
-            TermKind::Text(parts) => parts.iter().map(|part| self.term(part, known)).collect(),
-            TermKind::Fit { of, .. } => self.term(of, known),
-            TermKind::Var(name) => match self.known.get(name.as_str()) {
-                Some(value) => render(value).to_string(),
-                None => {
-                    *known = false;
-                    format!("<{name}>")
-                }
-            },
-            TermKind::OrElse {
-                of, truth: None, ..
-            } => self.term(of, known),
+            TermKind::Text(parts) => parts.iter().map(|part| self.term(part, turns)).collect(),
             _ => {
-                *known = false;
                 let mut names = Vec::new();
                 names_in(term, &mut names);
+                names.sort_unstable();
+                names.dedup();
                 format!("<{}>", names.join(", "))
+            }
+        }
+    }
+
+    /// What a value of a template comes to; none if that is not known, or if it is a failure.
+    fn evaluate(&self, term: &Term, turns: &Map) -> Option<Value> {
+        let value = |term: &Term| self.evaluate(term, turns);
+        let integer = |term: &Term| flow::integer(&value(term)?);
+        match &term.kind {
+            TermKind::Literal(literal) => Some(literal.value()),
+            TermKind::Var(name) => self.known.get(name.as_str()).cloned(),
+            TermKind::Turn(name) => turns.get(name.as_str()).cloned(),
+            TermKind::OrElse { of, truth, or } => {
+                let of = value(of)?;
+                match truth.is_none() || policy::truth_flags(&of) {
+                    true => Some(of),
+                    false => value(or),
+                }
+            }
+            TermKind::Pick { test, yes, no, .. } => match policy::truth_flags(&value(test)?) {
+                true => value(yes),
+                false => value(no),
+            },
+            TermKind::Item { of, at } => flow::item(&value(of)?, &value(at)?).ok(),
+            TermKind::Length(of) => match value(of)? {
+                Value::List(items) => Some(Value::Int(items.len() as i64)),
+                _ => None,
+            },
+            TermKind::Arith { op, left, right } => {
+                op.apply(integer(left)?, integer(right)?).map(Value::Int)
+            }
+            TermKind::Pad { of, width } => {
+                let text = flow::pad(integer(of)?, usize::from(*width));
+                Some(Value::text(text))
+            }
+            TermKind::Text(parts) => {
+                let mut text = String::new();
+                for part in parts {
+                    text.push_str(&render(&value(part)?));
+                }
+                Some(Value::text(text))
+            }
+            TermKind::Fit { of, declared } => {
+                flow::fit(value(of)?, &declared.wanted().value()).ok()
             }
         }
     }
@@ -302,7 +366,9 @@ impl Sketch<'_> {
 /// The values that one is made of.
 fn names_in<'a>(term: &'a Term, names: &mut Vec<&'a str>) {
     match &term.kind {
-        TermKind::Var(name) | TermKind::Turn(name) => names.push(name),
+        TermKind::Var(name) => names.push(name),
+        // What is behind the mark tells one repetition from another, and is nobody's business.
+        TermKind::Turn(name) => names.push(name.split('#').next().unwrap_or(name)),
         _ => term
             .parts()
             .into_iter()
