@@ -604,3 +604,19 @@ fn a_denial_is_final_wherever_it_is_said() {
         assert_eq!(folder.read("log"), "x\n", "{how}");
     }
 }
+
+#[test]
+fn the_pause_of_a_loop_is_between_starts() {
+    let steps = "- {id: i, type: bash, foreach: '{{xs}}', delay_between: 2000, \
+                 command: 'date +%s%N >> log; sleep 2'}\n";
+    let recipe = format!("context: {{xs: [1, 2]}}\n{}", amplifier(steps));
+    let folder = Folder::with("a.yaml", recipe);
+    run(&folder, &[], 0);
+    let log = folder.read("log");
+    let starts: Vec<u64> = log.lines().map(|line| line.parse().unwrap()).collect();
+    let apart = (starts[1] - starts[0]) / 1_000_000;
+    assert!(
+        (2000..3500).contains(&apart),
+        "{apart} ms, not 2000 and not 4000"
+    );
+}

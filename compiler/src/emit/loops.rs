@@ -118,7 +118,7 @@ impl Emitter<'_> {
             w.push(Instr::Less {});
             w.push(Instr::JumpUnless { to: w.to(again) });
             self.int(w, each.pause_ms);
-            self.sleep(w, run.number);
+            self.sleep_after_turn(w, run.number);
             w.push(Instr::JumpFailed { to: w.to(wrong) });
             w.push(Instr::Pop {});
         }

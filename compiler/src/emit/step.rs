@@ -458,7 +458,17 @@ impl Emitter<'_> {
 
     /// Stack: the milliseconds, then the reply.
     pub fn sleep(&mut self, w: &mut Writer, step: u32) {
-        let fixed = self.tables.literal(&Literal::Map(Vec::new()));
+        self.sleep_with(w, step, Vec::new());
+    }
+
+    /// The same, counted from when the last turn of the open loop began.
+    pub fn sleep_after_turn(&mut self, w: &mut Writer, step: u32) {
+        let after_turn = ("after_turn".to_string(), Literal::Bool(true));
+        self.sleep_with(w, step, vec![after_turn]);
+    }
+
+    fn sleep_with(&mut self, w: &mut Writer, step: u32, how: Vec<(String, Literal)>) {
+        let fixed = self.tables.literal(&Literal::Map(how));
         self.tables.calls.push(HostCall {
             kind: HostKind::Sleep,
             step,

@@ -28,6 +28,8 @@ pub(super) struct Open {
     /// What its work gave: it may fail over that, and it says why.
     pub said: Option<Value>,
     stored: Value,
+    /// When its last turn began, in milliseconds of the run.
+    pub turned: Option<u64>,
 }
 
 impl Driver<'_> {
@@ -95,8 +97,16 @@ impl Driver<'_> {
             answered: None,
             said: None,
             stored: Value::Null,
+            turned: None,
         };
         self.open.insert(record, open);
+        if iteration.is_some() {
+            let now = self.now_ms();
+            let around = around.and_then(|around| self.open.get_mut(&around));
+            around
+                .into_iter()
+                .for_each(|around| around.turned = Some(now));
+        }
         if step_ref.is_some() {
             let what = match iteration {
                 Some(number) => What::Iteration { number },

@@ -174,7 +174,13 @@ impl Driver<'_> {
                 begun: false,
             }),
             Some(HostKind::Sleep) => {
-                let ms = args.int("ms").unwrap_or(0).max(0).unsigned_abs();
+                let mut ms = args.int("ms").unwrap_or(0).max(0).unsigned_abs();
+                if matches!(args.get("after_turn"), Value::Bool(true)) {
+                    let around = asked.record.and_then(|record| self.open.get(&record));
+                    let now = self.now_ms();
+                    let began = around.and_then(|around| around.turned).unwrap_or(now);
+                    ms = ms.saturating_sub(now.saturating_sub(began));
+                }
                 self.begin(&asked);
                 self.set_timer(asked, ms);
             }
