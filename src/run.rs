@@ -350,7 +350,7 @@ fn perform(
         }
     };
     let mut ask = |approval: Approval<'_>| live.alone(|| ask(&approval));
-    let mut find = |name: &str, number: u32| {
+    let mut find = |name: &str, number: u64| {
         let mut findings = Vec::new();
         let found = late::find(name, number, prepared, args, global, &mut findings);
         if !findings.is_empty() {
