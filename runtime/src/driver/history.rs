@@ -1,5 +1,9 @@
 //! Making a recorded run again: the machine is told what it was told, in the same order, and nothing
 //! is done. Taking a run up again is this until the record ends, and then going on for real.
+//!
+//! A run that failed is taken up without the replies it failed by. The others are told in their
+//! order, each as soon as it is asked for; one that is asked for only after something was done again
+//! is kept until then.
 
 use super::approvals::Question;
 use super::machines::Machines;
