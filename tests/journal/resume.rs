@@ -239,3 +239,81 @@ fn a_failure_beside_what_was_stopped_runs_again_too() {
     let count = |name: &str| log.lines().filter(|line| *line == name).count();
     assert_eq!((count("a"), count("b")), (2, 2), "{log}");
 }
+
+#[test]
+fn an_attempt_that_was_not_made_is_not_counted() {
+    let steps = "
+  - {id: a, type: bash, command: 'false', retry: {max_attempts: 3, initial_delay: 30}}
+";
+    let folder = Folder::with("main.yaml", recipe(steps));
+    let json = ["--output-format", "json"];
+    let timed = ["run", "main.yaml", "--timeout", "0.3"];
+    let said = folder.rrc(&[&timed[..], &json].concat()).go().exits(1);
+    assert_eq!(said.json()["step_results"][0]["attempts"], 1, "{said:#?}");
+}
+
+#[test]
+fn attempts_are_not_counted_as_steps() {
+    let steps = "
+  - {id: a, type: bash, command: 'test -e tried || { touch tried; exit 1; }', retry: {max_attempts: 2, initial_delay: 0.01}}
+  - {id: b, type: bash, command: 'true'}
+";
+    let folder = Folder::with("main.yaml", recipe(steps));
+    folder.rrc(&["run", "main.yaml"]).go().exits(0);
+    folder.rrc(&["runs"]).go().exits(0).out_has("2 steps");
+}
+
+#[test]
+fn a_run_that_cannot_begin_is_not_recorded() {
+    let steps = "  - {id: a, type: bash, command: 'echo a >> log; exit 1'}\n";
+    let folder = Folder::with("main.yaml", recipe(steps));
+    let nowhere = ["--audit-dir", "main.yaml"];
+    let run = ["run", "main.yaml"];
+    let resume = ["run", "main.yaml", "--resume"];
+    let refused = folder.rrc(&[&run[..], &nowhere].concat()).go().exits(2);
+    refused.err_has("--audit-dir");
+    assert!(!folder.has(".rrc") && !folder.has("log"));
+    folder.rrc(&run).go().exits(1);
+    folder.rrc(&[&resume[..], &nowhere].concat()).go().exits(2);
+    folder.rrc(&["runs"]).go().exits(0).out_has("failed");
+}
+
+#[test]
+fn why_no_run_goes_on_is_said() {
+    let steps = "  - {id: a, type: bash, command: 'exit 1'}\n";
+    let folder = Folder::with("main.yaml", recipe(steps));
+    folder.rrc(&["run", "main.yaml"]).go().exits(1);
+    let journal = format!(".rrc/runs/{}/journal.jsonl", only_run(&folder));
+    let text = folder.read(&journal);
+    folder.write(&journal, text.replacen("\"ms\"", "\"sm\"", 1));
+    let resume = ["run", "--resume", "main.yaml"];
+    folder.rrc(&resume).go().exits(2).err_has("line 2");
+
+    let folder = Folder::with("main.yaml", super::STAGES);
+    let deny = ["run", "main.yaml", "--deny", "build"];
+    folder.rrc(&deny).go().exits(1);
+    folder.rrc(&resume).go().exits(2).err_has("denied");
+}
+
+#[test]
+fn what_a_run_started_with_stays() {
+    let steps = "
+  - {id: a, type: bash, when_tags: [x], command: 'echo a >> log; test -e ready'}
+  - {id: b, type: bash, when_tags: [y], command: 'echo b >> log'}
+";
+    let folder = Folder::with("main.yaml", recipe(steps));
+    folder.write("other/file", "");
+    let with = |more: &[&str]| folder.rrc(&[&["run", "main.yaml"], more].concat()).go();
+    with(&["--include-tags", "x"]).exits(1);
+    for (option, value) in [
+        ("--include-tags", "y"),
+        ("--exclude-tags", "x"),
+        ("--working-dir", "other"),
+    ] {
+        let said = with(&["--resume", option, value]).exits(2);
+        said.err_has(&format!("`{option}` stays what it was"));
+    }
+    folder.write("ready", "");
+    with(&["--resume", "--include-tags", "x", "-C", "."]).exits(0);
+    assert_eq!(folder.read("log"), "a\na\n");
+}

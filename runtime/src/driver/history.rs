@@ -162,10 +162,10 @@ impl Driver<'_> {
                 return;
             }
         }
-        if asked.kind == Some(HostKind::Approve) {
-            if let Some(approved) = past.reply(ticket).map(|value| !value.failed()) {
-                asked = self.say_answered(asked, &args, approved);
-            }
+        if asked.kind == Some(HostKind::Approve)
+            && let Some(approved) = past.reply(ticket).map(|value| !value.failed())
+        {
+            asked = self.say_answered(asked, &args, approved);
         }
         if let Some(past) = &mut self.past {
             past.hold(asked.ticket, Held::Call(asked, args));

@@ -26,6 +26,8 @@ pub(super) struct Open {
     pub answered: Option<(u64, bool)>,
     /// What happened around it since.
     pub since: Vec<u64>,
+    /// It is to be tried again, and nothing of that was asked for yet.
+    pub pausing: bool,
     /// What steps in it failed by, and nothing has forgiven.
     again: Vec<u64>,
     /// What its work gave: it may fail over that, and it says why.
@@ -65,6 +67,7 @@ impl Driver<'_> {
             Note::Attempt { record, number } => {
                 if let Some(open) = self.open.get_mut(&record.0) {
                     open.answered = None;
+                    open.pausing = true;
                     open.since.clear();
                     open.again.clear();
                 }
@@ -116,12 +119,14 @@ impl Driver<'_> {
             gives: self.gives.contains_key(&step).then_some(step),
             answered: None,
             since: Vec::new(),
+            pausing: false,
             again: Vec::new(),
             said: None,
             stored: Value::Null,
         };
         if let Some(above) = around.and_then(|around| self.open.get_mut(&around)) {
             above.since.clear();
+            above.pausing = false;
         }
         self.open.insert(record, open);
         if step_ref.is_some() {
@@ -162,6 +167,9 @@ impl Driver<'_> {
         above
             .map_or(&mut self.again, |above| &mut above.again)
             .extend(again);
+        if open.pausing && status == Status::Cancelled {
+            self.records.untried(record);
+        }
         let result = with_reply(value, open.said.take());
         if let Some(step) = open.step {
             let output = open.stored;

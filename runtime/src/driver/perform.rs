@@ -142,10 +142,11 @@ impl Driver<'_> {
             form: Form::of(&args),
             ..asked
         };
-        if !asked.is_work()
-            && let Some(open) = asked.record.and_then(|record| self.open.get_mut(&record))
-        {
-            open.since.push(asked.ticket.0);
+        if let Some(open) = asked.record.and_then(|record| self.open.get_mut(&record)) {
+            match asked.is_work() {
+                true => open.pausing = false,
+                false => open.since.push(asked.ticket.0),
+            }
         }
         if let Some(value) = self.kept.take(&asked) {
             return self.answer_kept(asked, &args, value);
