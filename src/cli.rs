@@ -258,10 +258,10 @@ pub struct RunArgs {
     #[arg(long)]
     pub validate_only: bool,
     /// Go on with a run that did not complete: the latest of FILE, or the one whose id starts with RUN
-    #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "", conflicts_with = "replay")]
+    #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["replay", "dry_run", "explain", "validate_only"])]
     pub resume: Option<String>,
     /// Show a recorded run again without running anything; with FILE, compare it with that recipe
-    #[arg(long, value_name = "RUN")]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["dry_run", "explain", "validate_only"])]
     pub replay: Option<String>,
     /// The program that answers agent steps, or the name of an agent in rrc.toml whose command does
     #[arg(long, value_name = "NAME")]

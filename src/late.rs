@@ -21,14 +21,14 @@ use std::sync::Arc;
 /// The recipe of a name, seen from the file that is run; findings are written to `err`.
 pub fn find(
     name: &str,
-    number: u32,
+    number: u64,
     prepared: &Prepared<'_>,
     args: &RunArgs,
     global: &Global,
     err: &mut Vec<u8>,
 ) -> Result<Found, String> {
     let record = recorded::directory().join(&prepared.settings.run_id);
-    let kept = record.join(format!("recipe-{number}.rrb"));
+    let kept = record.join(format!("recipe-{number:016x}.rrb"));
     let plan = match std::fs::read(&kept) {
         Ok(bytes) => verified(decode(&bytes).map_err(|error| error.to_string())?)?,
         Err(_) => {

@@ -5,11 +5,13 @@ use crate::preflight::{self, Preflight};
 use crate::results::Clock;
 use crate::run::{self, Prepared};
 use crate::{Streams, USAGE, plan, values};
+use rrc_compiler::ir::{EXCLUDE_TAGS, INCLUDE_TAGS};
 use rrc_runtime::driver::{Memory, Settings, Then};
 use rrc_runtime::journal::{self, Journal, PLAN, Past, Recorded, Start};
 use rrc_runtime::secret::Secrets;
 use rrc_vm::codec::encode;
 use rrc_vm::plan::{NeedKind, Plan};
+use rrc_vm::text::json_text;
 use rrc_vm::value::{Map, Value};
 use rrc_vm::verify::Verified;
 use std::io;
@@ -173,20 +175,30 @@ fn no_run(wanted: &str) -> String {
 
 /// The latest run of a file that did not complete.
 fn latest(file: &str) -> Result<Recorded, String> {
-    let (runs, _) = all().map_err(|error| format!("{}: {error}", directory().display()))?;
+    let (mut runs, unread) =
+        all().map_err(|error| format!("{}: {error}", directory().display()))?;
     let wanted = absolute(file);
-    runs.into_iter()
-        .filter(|recorded| recorded.start.file == wanted)
-        .find(|recorded| {
-            let denied = recorded.finish.as_ref().is_some_and(|end| end.denied);
-            !denied && !matches!(recorded.status(), "completed" | "partial")
-        })
-        .ok_or_else(|| {
-            format!(
-                "there is no run of {file} in {} that could go on",
-                directory().display()
-            )
-        })
+    runs.retain(|recorded| recorded.start.file == wanted);
+    let denied = |recorded: &Recorded| recorded.finish.as_ref().is_some_and(|end| end.denied);
+    let goes_on = |recorded: &Recorded| {
+        !denied(recorded) && !matches!(recorded.status(), "completed" | "partial")
+    };
+    // One that was denied is refused with the reason.
+    let at = runs.iter().position(goes_on);
+    let at = at.or_else(|| runs.first().filter(|latest| denied(latest)).map(|_| 0));
+    if let Some(at) = at {
+        return Ok(runs.swap_remove(at));
+    }
+    let mut words = format!(
+        "there is no run of {file} in {} that could go on",
+        directory().display()
+    );
+    // Of which recipe it is cannot be read either.
+    if let Some((path, why)) = unread.iter().max() {
+        let run = path.file_name().unwrap_or_default();
+        words += &format!("; run {}: {why}", run.to_string_lossy());
+    }
+    Err(words)
 }
 
 /// `--resume` and `--replay`.
@@ -296,6 +308,10 @@ fn resume(
     if let Some(code) = restore(&mut past, given, &secrets, streams)? {
         return Ok(code);
     }
+    if let Some(option) = differs(&past, start, args, global) {
+        let words = format!("`{option}` stays what it was when the run started");
+        return refuse(&words, "start a new run to change it", streams);
+    }
     if !start.directory.is_dir() {
         let words = format!("{} is not there any more", start.directory.display());
         return refuse(&words, "", streams);
@@ -327,10 +343,6 @@ fn resume(
     let Some(timeout) = run::timeout(args, streams)? else {
         return Ok(USAGE);
     };
-    let journal = match Journal::reopen(recorded) {
-        Ok(journal) => journal,
-        Err(error) => return refuse(&format!("run {run}: {error}"), "", streams),
-    };
     let settings = Settings {
         run_id: run.clone(),
         directory: start.directory.clone(),
@@ -343,19 +355,44 @@ fn resume(
     };
     // Times go on from where the run was, as if nothing had been between.
     let started = Clock::now().since_1970_ms().saturating_sub(past.ms);
-    let variables = past.variables.clone();
-    let memory = Memory {
-        journal: Some(journal),
-        past: Some((past, Then::GoOn)),
-        secrets,
-    };
     let prepared = Prepared {
         verified: &verified,
         file: &start.file,
         settings: &settings,
         clock: &Clock::at(started),
     };
-    run::perform_and_report(&prepared, variables, memory, args, global, streams)
+    let audit = run::audit(&prepared, args)?;
+    let journal = match Journal::reopen(recorded) {
+        Ok(journal) => journal,
+        Err(error) => return refuse(&format!("run {run}: {error}"), "", streams),
+    };
+    let variables = past.variables.clone();
+    let memory = Memory {
+        journal: Some(journal),
+        past: Some((past, Then::GoOn)),
+        secrets,
+    };
+    run::perform_and_report(&prepared, variables, (memory, audit), args, global, streams)
+}
+
+/// The option that asks for something else than the run was started with.
+fn differs(past: &Past, start: &Start, args: &RunArgs, global: &Global) -> Option<&'static str> {
+    let tags = [
+        ("--include-tags", INCLUDE_TAGS, &args.include_tags),
+        ("--exclude-tags", EXCLUDE_TAGS, &args.exclude_tags),
+    ];
+    for (option, name, given) in tags {
+        let then = past.variables.get(name);
+        let differ = |then: &Value| json_text(then) != json_text(&run::tag_list(given));
+        if !given.is_empty() && then.is_some_and(differ) {
+            return Some(option);
+        }
+    }
+    let real = |path: &Path| std::fs::canonicalize(path).ok();
+    let elsewhere = |wanted: &PathBuf| real(wanted) != real(&start.directory);
+    let working_dir = global.working_dir.as_ref();
+    working_dir.filter(|wanted| elsewhere(wanted))?;
+    Some("--working-dir")
 }
 
 /// Puts secrets that are given again where they were; says which are missing.
@@ -490,5 +527,6 @@ fn replay(
         settings: &settings,
         clock: &Clock::at(start.started_ms),
     };
-    run::perform_and_report(&prepared, variables, memory, args, global, streams)
+    let audit = run::audit(&prepared, args)?;
+    run::perform_and_report(&prepared, variables, (memory, audit), args, global, streams)
 }

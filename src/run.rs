@@ -196,19 +196,35 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
         settings: &settings,
         clock: &clock,
     };
+    let audit = audit(&prepared, args)?;
     let memory = recorded::begin(&prepared, &variables, args, streams)?;
-    perform_and_report(&prepared, variables, memory, args, global, streams)
+    perform_and_report(&prepared, variables, (memory, audit), args, global, streams)
+}
+
+/// The file of `--audit-dir`. It is made before the run is recorded: without it nothing runs.
+pub fn audit(prepared: &Prepared<'_>, args: &RunArgs) -> io::Result<Option<Audit>> {
+    let Some(directory) = &args.audit_dir else {
+        return Ok(None);
+    };
+    let plan = prepared.verified.plan();
+    let name = plan.texts.get(plan.name).unwrap_or_default();
+    Audit::create(directory, name, prepared.clock)
+        .map(Some)
+        .map_err(|error| {
+            let words = format!("--audit-dir {}: {error}", directory.display());
+            io::Error::new(error.kind(), words)
+        })
 }
 
 pub fn perform_and_report(
     prepared: &Prepared<'_>,
     variables: Map,
-    memory: Memory,
+    kept: (Memory, Option<Audit>),
     args: &RunArgs,
     global: &Global,
     streams: &mut Streams<'_>,
 ) -> io::Result<u8> {
-    let outcome = perform(prepared, variables, memory, args, global, streams)?;
+    let outcome = perform(prepared, variables, kept, args, global, streams)?;
     report(prepared, &outcome, args, global.quiet, streams)?;
     if outcome.status == RunStatus::Paused && !global.quiet {
         say_how_to_go_on(prepared, args, streams)?;
@@ -288,14 +304,14 @@ fn show_plan(
     Ok(OK)
 }
 
-fn tag_list(tags: &[String]) -> Value {
+pub fn tag_list(tags: &[String]) -> Value {
     Value::list(tags.iter().map(|tag| Value::text(tag.as_str())).collect())
 }
 
 fn perform(
     prepared: &Prepared<'_>,
     variables: Map,
-    memory: Memory,
+    (memory, mut audit): (Memory, Option<Audit>),
     args: &RunArgs,
     global: &Global,
     streams: &mut Streams<'_>,
@@ -307,22 +323,6 @@ fn perform(
         ..
     } = *prepared;
     let color = global.use_color(io::stdout().is_terminal());
-    let name = verified
-        .plan()
-        .texts
-        .get(verified.plan().name)
-        .unwrap_or_default();
-    let mut audit = match &args.audit_dir {
-        Some(directory) => match Audit::create(directory, name, clock) {
-            Ok(audit) => Some(audit),
-            Err(error) => {
-                let place = directory.display();
-                let words = format!("--audit-dir {place}: {error}");
-                return Err(io::Error::new(error.kind(), words));
-            }
-        },
-        None => None,
-    };
     // A reader that goes away does not end the run: its steps have effects that count.
     let gives = piped::gives_result(verified.plan());
     let mut lost = false;
@@ -350,7 +350,7 @@ fn perform(
         }
     };
     let mut ask = |approval: Approval<'_>| live.alone(|| ask(&approval));
-    let mut find = |name: &str, number: u32| {
+    let mut find = |name: &str, number: u64| {
         let mut findings = Vec::new();
         let found = late::find(name, number, prepared, args, global, &mut findings);
         if !findings.is_empty() {

@@ -2,6 +2,8 @@
 //! out of all of it.
 
 mod binary;
+#[path = "journal/resume.rs"]
+mod resume;
 
 use binary::{Folder, Said};
 use serde_json::{Value, json};

@@ -10,14 +10,15 @@ mod late;
 mod machines;
 mod notes;
 mod perform;
+mod spot;
 
 use crate::agent::Commands;
 use crate::event::{Event, RecordId, RunStatus, StepRef, What};
-use crate::journal::{Again, Finish, Journal, Past};
+use crate::journal::{Finish, Journal, Past};
 use crate::process::{ChildId, Happened, Loop, Setup, Signal, TimerId};
 use crate::record::{Commands as Started, Keep, Ran, Records};
 use crate::secret::Secrets;
-use history::Recall;
+use history::{Kept, Recall};
 use machines::Machines;
 use notes::Open;
 use perform::{Asked, Job, Place, Ready, Running};
@@ -131,8 +132,6 @@ struct Driver<'a> {
     /// The plans that are being run, by the numbers of their first steps among those of the run.
     known: BTreeMap<u32, Rc<Verified>>,
     next_step: u32,
-    /// How many of them were found on the way.
-    found: u32,
     settings: &'a Settings,
     tell: &'a mut dyn FnMut(&Event),
     ask: &'a mut Ask<'a>,
@@ -164,16 +163,16 @@ struct Driver<'a> {
     unbegun: FxHashSet<RecordId>,
     journal: Option<Journal>,
     past: Option<Recall>,
+    /// Recorded replies to what has not been asked for yet.
+    kept: Kept,
     refused: Option<String>,
     secrets: Secrets,
     /// The secret variables that steps of the plan set.
     gives: FxHashMap<u32, Vec<String>>,
     /// Steps of which nothing must run twice.
     once: FxHashSet<u32>,
-    next_ticket: u64,
-    /// The reply that made the last step fail, and where that step stood.
-    failed: Option<Again>,
-    failed_in: Option<RecordId>,
+    /// The calls whose replies are to be taken back if the run goes on after its end.
+    again: Vec<u64>,
     ran: Started,
 }
 
@@ -219,7 +218,6 @@ impl<'a> Driver<'a> {
         let mut driver = Driver {
             known: BTreeMap::new(),
             next_step: 0,
-            found: 0,
             settings,
             tell,
             ask,
@@ -243,13 +241,12 @@ impl<'a> Driver<'a> {
             unbegun: FxHashSet::default(),
             journal: memory.journal,
             past: memory.past.map(|(past, then)| Recall::new(past, then)),
+            kept: Kept::default(),
             refused: None,
             secrets: memory.secrets,
             gives: FxHashMap::default(),
             once: FxHashSet::default(),
-            next_ticket: 0,
-            failed: None,
-            failed_in: None,
+            again: Vec::new(),
             ran: Started::new(settings.keep),
         };
         driver.add_plan(plan);
@@ -349,16 +346,16 @@ impl<'a> Driver<'a> {
                 self.look_up(machine, false);
             }
             match poll {
-                Poll::Call(call) => {
-                    self.next_ticket = call.ticket.0 + 1;
-                    self.call(machine, which, call);
-                }
-                Poll::Timer { ticket, ms } => {
-                    self.next_ticket = ticket.0 + 1;
+                Poll::Call(call) => self.call(machine, which, call),
+                Poll::Timer { ticket, ms, record } => {
+                    let asked = Asked::timer(ticket, record.map(|record| record.0));
                     match &mut self.past {
-                        Some(past) => past.timer(ticket, ms),
+                        Some(past) => past.timer(asked, ms),
                         None if self.stopping.is_some() => {}
-                        None => self.set_timer(Asked::timer(ticket), ms),
+                        None => match self.kept.take(&asked) {
+                            Some(passed) => self.reply(asked, passed),
+                            None => self.set_timer(asked, ms),
+                        },
                     }
                 }
                 Poll::Cancel { ticket } => {
@@ -446,12 +443,15 @@ impl<'a> Driver<'a> {
             status = RunStatus::Failed;
             error = Some(refused.clone());
         }
+        let denied = matches!(self.stopping, Some(Stop::Denied(_)));
         let finish = Finish {
             status: status.word().to_string(),
-            again: self
-                .failed
-                .filter(|_| status == RunStatus::Failed && self.stopping.is_none()),
-            denied: matches!(self.stopping, Some(Stop::Denied(_))),
+            again: match status {
+                RunStatus::Completed | RunStatus::Partial => Vec::new(),
+                _ if denied => Vec::new(),
+                _ => std::mem::take(&mut self.again),
+            },
+            denied,
         };
         let now_ms = self.now_ms();
         if let Some(journal) = self.journal.as_mut().filter(|_| self.refused.is_none()) {

@@ -6,6 +6,13 @@
 //! reply; `resume` starts another life of the run; `finish` says how it ended. With the replies in
 //! this order a machine makes the same run again.
 //!
+//! A call is known by where it stands in the run, not by when it was made. So a run that failed goes
+//! on without the replies it failed by, and every other reply is kept, whatever came first: `again`
+//! in `finish` names those that are taken back, and `resume` says that they were. What is taken back
+//! is decided while the run goes: the last reply of each step that failed, where nothing forgave
+//! that (a step that goes on after a failure, another attempt, a step around it that completed);
+//! the deadline that ended a step; and what was done because of the failure, such as hooks.
+//!
 //! Each record is one write, so nothing that was recorded is lost when rrc is killed. It is not
 //! forced to the disk: that costs more than a short step. When the whole machine goes down, the
 //! last moments may be missing, and those steps run again. A run that waits for an answer is
@@ -16,7 +23,7 @@ mod value;
 use crate::secret::Secrets;
 use rrc_vm::plan::HostKind;
 use rrc_vm::value::{Map, Value};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Value as Json, json};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
@@ -24,7 +31,7 @@ use std::path::{Path, PathBuf};
 use value::{Decoder, Encoder};
 
 /// The version of this format. A reader refuses others.
-pub const VERSION: u64 = 1;
+pub const VERSION: u64 = 2;
 pub const PLAN: &str = "plan.rrb";
 const JOURNAL: &str = "journal.jsonl";
 /// What the journal is called when it could not be written to its end: it must not be resumed.
@@ -58,20 +65,12 @@ pub struct Print {
     pub length: u64,
 }
 
-/// A reply that is void when a failed run goes on: what failed is done again, and what was asked
-/// for because of the failure was not asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Again {
-    pub ticket: u64,
-    /// The first ticket that was not given out when the reply came.
-    pub next: u64,
-}
-
 /// How a run ended, as its journal says it.
 #[derive(Clone, Debug)]
 pub struct Finish {
     pub status: String,
-    pub again: Option<Again>,
+    /// The calls whose replies are taken back when the run goes on.
+    pub again: Vec<u64>,
     /// Somebody said no: the run does not go on.
     pub denied: bool,
 }
@@ -223,8 +222,7 @@ impl Journal {
             broken: false,
         };
         journal.open("resume");
-        let again = recorded.finish.as_ref().and_then(|finish| finish.again);
-        let again = again.map(|again| [again.ticket, again.next]);
+        let again = recorded.finish.as_ref().map(|finish| &finish.again);
         journal.put(&format!("\"again\":{}", json!(again)));
         journal.close()?;
         Ok(journal)
@@ -306,9 +304,11 @@ impl Journal {
     pub fn finish(&mut self, finish: &Finish, ms: u64, keep: bool) {
         self.attempt(|journal| {
             journal.open("finish");
-            let again = finish.again.map(|again| [again.ticket, again.next]);
             let rest = json!({
-                "status": finish.status, "ms": ms, "again": again, "denied": finish.denied,
+                "status": finish.status,
+                "ms": ms,
+                "again": finish.again,
+                "denied": finish.denied,
             });
             let rest = rest.to_string();
             journal.put(&rest[1..rest.len() - 1]);
@@ -334,6 +334,8 @@ pub struct Recorded {
     variables: Json,
     replies: Vec<(u64, Json, u64)>,
     begun: FxHashMap<u64, Begun>,
+    /// Replies were taken back: those that are left may have been told in another order.
+    reordered: bool,
     /// Bytes of whole lines.
     whole: u64,
 }
@@ -360,6 +362,8 @@ pub struct Past {
     pub variables: Map,
     /// Tickets, replies and when they came, in order.
     pub replies: Vec<(u64, Value, u64)>,
+    /// Whether they were told in exactly this order.
+    pub in_order: bool,
     pub begun: FxHashMap<u64, Begun>,
     pub finish: Option<Finish>,
     pub ms: u64,
@@ -418,12 +422,9 @@ fn record(line: &[u8]) -> Option<Json> {
     serde_json::from_slice(line).ok()
 }
 
-fn again(record: &Json) -> Option<Again> {
-    let pair = record["again"].as_array()?;
-    Some(Again {
-        ticket: pair.first()?.as_u64()?,
-        next: pair.get(1)?.as_u64()?,
-    })
+fn again(record: &Json) -> Vec<u64> {
+    let all = record["again"].as_array().map_or(&[][..], Vec::as_slice);
+    all.iter().filter_map(Json::as_u64).collect()
 }
 
 impl Recorded {
@@ -458,6 +459,7 @@ impl Recorded {
             variables: record["variables"].clone(),
             replies: Vec::new(),
             begun: FxHashMap::default(),
+            reordered: false,
             whole: 0,
         })
     }
@@ -482,9 +484,7 @@ impl Recorded {
             "resume" => {
                 self.finish = None;
                 self.resumed += 1;
-                if let Some(again) = again(record) {
-                    self.void(again);
-                }
+                self.take_back(&again(record));
             }
             "finish" => {
                 self.finish = Some(Finish {
@@ -498,35 +498,22 @@ impl Recorded {
         Some(())
     }
 
-    fn void(&mut self, again: Again) {
-        let Some(at) = self
-            .replies
-            .iter()
-            .rposition(|(ticket, ..)| *ticket == again.ticket)
-        else {
-            return;
-        };
-        let later = self.replies.split_off(at);
-        let kept = later
-            .into_iter()
-            .skip(1)
-            .filter(|(ticket, ..)| *ticket < again.next);
-        self.replies.extend(kept);
+    fn take_back(&mut self, again: &[u64]) {
+        let again: FxHashSet<u64> = again.iter().copied().collect();
+        self.reordered |= !again.is_empty();
+        self.replies.retain(|(ticket, ..)| !again.contains(ticket));
         // It is known that it ended; that it runs again is what was asked for.
-        self.begun.remove(&again.ticket);
-        self.begun.retain(|ticket, _| *ticket < again.next);
+        self.begun.retain(|ticket, _| !again.contains(ticket));
     }
 
-    /// How many steps have run to their end.
+    /// How many steps have run to their end, however often they were tried.
     pub fn done(&self) -> usize {
-        let step = |ticket: &u64| {
-            let begun = self.begun.get(ticket);
-            begun.is_some_and(|begun| matches!(begun.kind.as_str(), "exec" | "agent"))
-        };
-        self.replies
-            .iter()
-            .filter(|(ticket, ..)| step(ticket))
-            .count()
+        let ended = self.replies.iter().filter_map(|(ticket, ..)| {
+            let begun = self.begun.get(ticket)?;
+            let is_step = matches!(begun.kind.as_str(), "exec" | "agent");
+            is_step.then_some(begun.step.as_str())
+        });
+        ended.collect::<FxHashSet<_>>().len()
     }
 
     /// The words for how it stands.
@@ -541,10 +528,16 @@ impl Recorded {
     /// The past as it was, or without what made the run fail.
     pub fn past(&self, without_failure: bool, secrets: &Secrets) -> Result<Past, String> {
         let mut recorded = self.clone();
-        let again = recorded.finish.as_ref().and_then(|finish| finish.again);
-        if let Some(again) = again.filter(|_| without_failure) {
-            recorded.void(again);
+        if let Some(finish) = self.finish.as_ref().filter(|_| without_failure) {
+            recorded.take_back(&finish.again);
         }
+        // What was kept for later and told then is recorded twice.
+        let mut known = FxHashSet::default();
+        recorded.replies.reverse();
+        recorded
+            .replies
+            .retain(|(ticket, ..)| known.insert(*ticket));
+        recorded.replies.reverse();
         let blobs = self.directory.join(BLOBS);
         let mut decoder = Decoder {
             blobs: &blobs,
@@ -556,6 +549,7 @@ impl Recorded {
             begun: recorded.begun,
             finish: recorded.finish,
             ms: recorded.ms,
+            in_order: !recorded.reordered,
             ..Past::default()
         };
         for (name, json) in recorded.variables.as_object().into_iter().flatten() {

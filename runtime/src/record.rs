@@ -259,6 +259,14 @@ impl Records {
         }
     }
 
+    /// The attempt that was announced last was not made.
+    pub fn untried(&mut self, record: RecordId) {
+        let place = self.by_number.get(&record);
+        if let Some(record) = place.and_then(|place| self.all.get_mut(place)) {
+            record.attempts = record.attempts.saturating_sub(1);
+        }
+    }
+
     fn update(&mut self, place: usize, event: &Event) {
         let Some(record) = self.all.get_mut(&place) else {
             return;

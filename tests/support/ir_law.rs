@@ -220,6 +220,7 @@ fn drive(
                     record,
                     status,
                     value,
+                    ..
                 } => {
                     let (own, parent) = &records[&record];
                     trace.end(parent, own, status.word(), &value);

@@ -45,7 +45,12 @@ pub enum Poll {
     /// Do this and reply.
     Call(Call),
     /// Reply, with anything, when so many milliseconds have passed.
-    Timer { ticket: Ticket, ms: u64 },
+    Timer {
+        ticket: Ticket,
+        ms: u64,
+        /// The innermost step that was open.
+        record: Option<RecordId>,
+    },
     /// The reply to this is not wanted any more. One that crosses this is ignored.
     Cancel { ticket: Ticket },
     /// Something happened.
@@ -97,6 +102,8 @@ pub enum Note {
         record: RecordId,
         status: Status,
         value: Value,
+        /// It failed, and what comes after it runs all the same.
+        forgiven: bool,
     },
 }
 

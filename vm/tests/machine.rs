@@ -382,7 +382,10 @@ fn with_deadline() -> Machine {
 #[test]
 fn a_deadline_that_passes_ends_the_task_and_its_steps() {
     let mut machine = with_deadline();
-    let Poll::Timer { ticket: timer, ms } = machine.poll() else {
+    let Poll::Timer {
+        ticket: timer, ms, ..
+    } = machine.poll()
+    else {
         panic!("no timer");
     };
     assert_eq!(ms, 50);

@@ -23,6 +23,8 @@ pub(super) struct Out {
     pub plain: Label,
     pub branch: Label,
     pub root: Label,
+    /// Whether a failure that reaches nowhere is forgotten there.
+    forgives: bool,
 }
 
 impl Out {
@@ -40,6 +42,7 @@ impl Out {
             plain: w.label(),
             branch: w.label(),
             root: w.label(),
+            forgives: false,
         }
     }
 
@@ -61,6 +64,7 @@ impl Out {
                 _ => self.branch,
             },
             root: self.root,
+            forgives: scope == Scope::Continue && (self.forgives || go_on != self.plain),
         }
     }
 }
@@ -309,7 +313,7 @@ impl Emitter<'_> {
 
     /// A stage in a function of its own: because it has a deadline, or for want of locals.
     fn apart(&mut self, w: &mut Writer, stage: &Stage, pipe: u8, out: Out) {
-        let function = self.stage_function(stage);
+        let function = self.stage_function(stage, out.forgives);
         let (mark, given) = (self.tables.text("mark"), self.tables.text("given"));
         let (result, known) = (w.local(), w.local());
         w.push(Instr::Null {});
@@ -410,11 +414,14 @@ impl Emitter<'_> {
 
     /// Gives a map: what the stage gives, as `given`, or how far its failure reaches, as `mark`,
     /// with what is known of it.
-    fn stage_function(&mut self, stage: &Stage) -> u32 {
+    fn stage_function(&mut self, stage: &Stage, forgives: bool) -> u32 {
         let name = self.tables.text(&stage.id);
         let function = self.code.declare(name, &STAGE_PARAMS, &[Kind::Any]);
         let mut w = Writer::new(STAGE_PARAMS.len() as u8);
-        let out = Out::new(&mut w);
+        let out = Out {
+            forgives,
+            ..Out::new(&mut w)
+        };
         self.tried(&mut w, stage, PIPE, out);
         w.push(Instr::EmptyMap {});
         w.push(Instr::Take { local: PIPE });
@@ -509,10 +516,24 @@ impl Emitter<'_> {
             }
         }
         w.bind(give_up);
+        let (lasting, ended) = (w.label(), w.label());
+        if out.forgives {
+            w.push(Instr::Load { local: mark });
+            w.push(Instr::Int { value: 1 });
+            w.push(Instr::Less {});
+            w.push(Instr::JumpUnless { to: w.to(lasting) });
+            w.push(Instr::Load { local: failure });
+            w.push(Instr::StepEnd {
+                status: Status::Completed as u8,
+            });
+            w.push(Instr::Jump { to: w.to(ended) });
+            w.bind(lasting);
+        }
         w.push(Instr::Load { local: failure });
         w.push(Instr::StepEnd {
             status: Status::Failed as u8,
         });
+        w.bind(ended);
         if joins {
             // What branches came to is said once, where they were.
             w.push(Instr::Load { local: failure });

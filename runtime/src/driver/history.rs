@@ -1,5 +1,9 @@
 //! Making a recorded run again: the machine is told what it was told, in the same order, and nothing
 //! is done. Taking a run up again is this until the record ends, and then going on for real.
+//!
+//! A run that failed is taken up without the replies it failed by. The others are told in their
+//! order, each as soon as it is asked for; one that is asked for only after something was done again
+//! is kept until then.
 
 use super::approvals::Question;
 use super::machines::Machines;
@@ -11,8 +15,8 @@ use crate::reply::Args;
 use rrc_vm::machine::Ticket;
 use rrc_vm::plan::HostKind;
 use rrc_vm::value::Value;
-use rustc_hash::{FxHashMap, FxHashSet};
-use std::collections::{BTreeMap, VecDeque};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 /// What happens when the record ends.
@@ -27,14 +31,18 @@ pub enum Then {
 /// A recorded run on its way through the machine.
 pub(super) struct Recall {
     pub then: Then,
-    replies: VecDeque<(u64, Value, u64)>,
+    /// By their position in the record.
+    replies: BTreeMap<usize, (u64, Value, u64)>,
+    positions: FxHashMap<u64, usize>,
+    /// The positions of those that somebody waits for.
+    wanted: BTreeSet<usize>,
+    in_order: bool,
     begun: FxHashMap<u64, Begun>,
     finish: Option<Finish>,
     blurred: bool,
-    /// What was asked for and not answered yet.
-    held: BTreeMap<u64, Held>,
-    /// What is not wanted any more; a reply may still have come.
-    dropped: FxHashSet<u64>,
+    /// What was asked for and not answered yet, and as which it was asked for.
+    held: FxHashMap<u64, (usize, Held)>,
+    asked: usize,
     /// The time of the last reply, and of the last record.
     pub now_ms: u64,
     last_ms: u64,
@@ -47,38 +55,87 @@ enum Held {
 
 impl Recall {
     pub fn new(past: Past, then: Then) -> Recall {
+        let tickets = past.replies.iter().map(|(ticket, ..)| *ticket);
         Recall {
             then,
-            replies: past.replies.into(),
+            positions: tickets.zip(0..).collect(),
+            replies: past.replies.into_iter().enumerate().collect(),
+            wanted: BTreeSet::new(),
+            in_order: past.in_order,
             begun: past.begun,
             finish: past.finish,
             blurred: past.blurred,
-            held: BTreeMap::new(),
-            dropped: FxHashSet::default(),
+            held: FxHashMap::default(),
+            asked: 0,
             now_ms: 0,
             last_ms: past.ms,
         }
     }
 
-    pub fn timer(&mut self, ticket: Ticket, ms: u64) {
-        self.held
-            .insert(ticket.0, Held::Timer(Asked::timer(ticket), ms));
+    pub fn timer(&mut self, asked: Asked, ms: u64) {
+        self.hold(asked.ticket, Held::Timer(asked, ms));
     }
 
+    fn hold(&mut self, ticket: Ticket, held: Held) {
+        self.held.insert(ticket.0, (self.asked, held));
+        self.asked += 1;
+        self.wanted.extend(self.positions.get(&ticket.0));
+    }
+
+    /// It is not wanted any more; a reply may still have come.
     pub fn cancel(&mut self, ticket: Ticket) {
         self.held.remove(&ticket.0);
-        self.dropped.insert(ticket.0);
+        if let Some(position) = self.positions.remove(&ticket.0) {
+            self.wanted.remove(&position);
+            self.replies.remove(&position);
+        }
+    }
+
+    fn reply(&self, ticket: u64) -> Option<&Value> {
+        let position = self.positions.get(&ticket)?;
+        self.replies.get(position).map(|(_, value, _)| value)
     }
 
     pub fn has_reply(&self, ticket: Ticket) -> bool {
-        self.replies.iter().any(|(known, ..)| *known == ticket.0)
+        self.reply(ticket.0).is_some()
     }
 
-    /// Whether replies are left that somebody waits for.
+    /// The next reply: without those that were taken back, some are wanted later than they were.
+    fn next(&mut self) -> Option<(u64, Value, u64)> {
+        let position = match self.in_order {
+            true => *self.replies.first_key_value()?.0,
+            false => *self.wanted.first()?,
+        };
+        self.wanted.remove(&position);
+        let reply = self.replies.remove(&position)?;
+        self.positions.remove(&reply.0);
+        Some(reply)
+    }
+
+    /// Whether replies are left that the run must have asked for.
     pub fn is_left(&self) -> bool {
-        self.replies
-            .iter()
-            .any(|(ticket, ..)| !self.dropped.contains(ticket))
+        self.in_order && !self.replies.is_empty()
+    }
+
+    /// What was asked for and not answered, in that order.
+    fn into_held(held: FxHashMap<u64, (usize, Held)>) -> Vec<Held> {
+        let mut held: Vec<(usize, Held)> = held.into_values().collect();
+        held.sort_unstable_by_key(|(asked, _)| *asked);
+        held.into_iter().map(|(_, held)| held).collect()
+    }
+}
+
+/// Replies that were recorded to what is asked for again only now, as something before it in the
+/// way had to be done again first.
+#[derive(Default)]
+pub(super) struct Kept(FxHashMap<u64, (Value, Option<Begun>)>);
+
+impl Kept {
+    /// The reply to this, if it is asked for as it was then.
+    pub fn take(&mut self, asked: &Asked) -> Option<Value> {
+        let (value, begun) = self.0.remove(&asked.ticket.0)?;
+        let same = |begun: Begun| asked.print.is_some_and(|print| begun.is(print));
+        begun.is_none_or(same).then_some(value)
     }
 }
 
@@ -105,33 +162,44 @@ impl Driver<'_> {
                 return;
             }
         }
-        if asked.kind == Some(HostKind::Approve) {
-            let reply = past.replies.iter().find(|(known, ..)| *known == ticket);
-            if let Some(approved) = reply.map(|(_, value, _)| !value.failed()) {
-                let question = Question::new(asked, &args);
-                self.say_approval(&question, None);
-                self.say_approval(&question, Some(approved));
-                asked = question.asked;
-            }
+        if asked.kind == Some(HostKind::Approve)
+            && let Some(approved) = past.reply(ticket).map(|value| !value.failed())
+        {
+            asked = self.say_answered(asked, &args, approved);
         }
         if let Some(past) = &mut self.past {
-            past.held.insert(ticket, Held::Call(asked, args));
+            past.hold(asked.ticket, Held::Call(asked, args));
         }
+    }
+
+    /// A call that was answered before the run was taken up again.
+    pub(super) fn answer_kept(&mut self, mut asked: Asked, args: &Args, value: Value) {
+        self.note_start(&mut asked);
+        if asked.kind == Some(HostKind::Approve) {
+            asked = self.say_answered(asked, args, !value.failed());
+        }
+        self.reply(asked, value);
+    }
+
+    fn say_answered(&mut self, asked: Asked, args: &Args, approved: bool) -> Asked {
+        let question = Question::new(asked, args);
+        self.say_approval(&question, None);
+        self.say_approval(&question, Some(approved));
+        question.asked
     }
 
     /// Gives the next recorded reply to the machine.
     pub(super) fn recall_next(&mut self, machine: &mut Machines) {
         let Some(past) = &mut self.past else { return };
-        let Some((ticket, value, ms)) = past.replies.pop_front() else {
+        let Some((ticket, value, ms)) = past.next() else {
             return self.recalled();
         };
         past.now_ms = ms;
         match past.held.remove(&ticket) {
-            Some(Held::Call(asked, _) | Held::Timer(asked, _)) => {
+            Some((_, Held::Call(asked, _) | Held::Timer(asked, _))) => {
                 self.learn(&asked, &value);
                 self.settle(machine, &asked, value);
             }
-            None if past.dropped.remove(&ticket) => {}
             None => {
                 let begun = past.begun.get(&ticket);
                 let step = begun.map_or("", |begun| begun.step.as_str());
@@ -154,8 +222,9 @@ impl Driver<'_> {
     }
 
     fn go_on(&mut self, past: Recall) {
+        let held = Recall::into_held(past.held);
         let mut interrupted = Vec::new();
-        for held in past.held.values() {
+        for held in &held {
             let Held::Call(asked, args) = held else {
                 continue;
             };
@@ -184,7 +253,11 @@ impl Driver<'_> {
         for step in interrupted {
             self.say(Some(step), None, What::StepInterrupted);
         }
-        for held in past.held.into_values() {
+        let left = past.replies.into_values();
+        self.kept.0 = left
+            .map(|(ticket, value, _)| (ticket, (value, past.begun.get(&ticket).cloned())))
+            .collect();
+        for held in held {
             match held {
                 Held::Call(mut asked, args) => {
                     let begun = past.begun.get(&asked.ticket.0);
@@ -198,11 +271,12 @@ impl Driver<'_> {
 
     /// Ends as the recorded run was ended from outside.
     fn stop_as(&mut self, past: Recall) {
+        let held = Recall::into_held(past.held);
         let status = match past.finish.as_ref().map(|finish| finish.status.as_str()) {
             Some("paused") => RunStatus::Paused,
             Some("cancelled") => RunStatus::Cancelled,
             _ => {
-                let first = past.held.values().find_map(|held| match held {
+                let first = held.iter().find_map(|held| match held {
                     Held::Call(asked, _) => self.step(asked.record),
                     Held::Timer(..) => None,
                 });
@@ -214,7 +288,7 @@ impl Driver<'_> {
             }
         };
         self.stopping = Some(Stop::Recorded(status));
-        for held in past.held.into_values() {
+        for held in held {
             let Held::Call(asked, args) = held else {
                 continue;
             };

@@ -19,9 +19,9 @@ pub struct Found {
     pub variables: Map,
 }
 
-/// Finds the recipe of a name. The number counts the recipes of a run that were found this way: what
-/// was found once under a number is to be found under it again.
-pub type Find<'a> = dyn FnMut(&str, u32) -> Result<Found, String> + 'a;
+/// Finds the recipe of a name. The number is that of the call: what was found once under a number is
+/// to be found under it again.
+pub type Find<'a> = dyn FnMut(&str, u64) -> Result<Found, String> + 'a;
 
 impl Driver<'_> {
     /// Whether a call asks for a recipe that has to be found now; then that is done.
@@ -43,7 +43,7 @@ impl Driver<'_> {
             true => Err(format!(
                 "recipes call each other deeper than the {limit} allowed"
             )),
-            false => (self.find)(&render(args.get("name")), self.found),
+            false => (self.find)(&render(args.get("name")), asked.ticket.0),
         };
         let found = match found {
             Ok(found) => found,
@@ -63,7 +63,6 @@ impl Driver<'_> {
             variables.insert(name.clone(), value.clone());
             passed.insert(name.clone());
         }
-        self.found += 1;
         let base = self.add_plan(Rc::clone(&found.plan));
         let caller = Caller {
             asked,
@@ -132,7 +131,7 @@ impl Driver<'_> {
         }
         for record in records {
             let result = reply::refusal(FailureKind::Cancelled, "it was ended from outside");
-            self.ended(record.0, Status::Cancelled, result);
+            self.ended(record.0, Status::Cancelled, result, false);
         }
     }
 }

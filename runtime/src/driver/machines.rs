@@ -1,9 +1,11 @@
 //! The machines of a run: that of its plan, and one for each recipe that was found on the way.
 //!
-//! Each numbers its tickets, records and steps for itself. Here they become numbers of the run, in the
-//! order in which they come up; with the same replies that is the same order again.
+//! Each numbers its tickets, records and steps for itself. Here they become numbers of the run:
+//! records and steps in the order in which they come up, tickets by where they stand, so that a
+//! recorded reply finds its call whatever ran beside it.
 
 use super::perform::Asked;
+use super::spot::Spot;
 use rrc_vm::machine::{Finished, Machine, Note, Poll, RecordId, Ticket};
 use rrc_vm::text::json_text;
 use rrc_vm::value::{Map, Value};
@@ -23,7 +25,9 @@ pub(super) struct Machines {
     /// Whose ticket each is that is not answered, and what it is there; and the way back.
     asked: FxHashMap<u64, (u32, Ticket)>,
     known: FxHashMap<(u32, u64), Ticket>,
-    next_ticket: u64,
+    /// Where the run stands outside of all steps, and where its open records do.
+    outside: Spot,
+    spots: FxHashMap<RecordId, Spot>,
     /// The open records of machines as those of the run.
     records: FxHashMap<(u32, u32), RecordId>,
     next_record: u32,
@@ -53,7 +57,8 @@ impl Machines {
             at: 0,
             asked: FxHashMap::default(),
             known: FxHashMap::default(),
-            next_ticket: 0,
+            outside: Spot::default(),
+            spots: FxHashMap::default(),
             records: FxHashMap::default(),
             next_record: 0,
             depth_limit: i64::from(plan.plan().limits.depth),
@@ -112,14 +117,15 @@ impl Machines {
     fn translated(&mut self, which: u32, poll: Poll) -> Poll {
         match poll {
             Poll::Call(mut call) => {
-                call.ticket = self.ticket(which, call.ticket);
                 call.record = self.record(which, call.record);
+                call.ticket = self.ticket(which, call.ticket, call.record);
                 Poll::Call(call)
             }
-            Poll::Timer { ticket, ms } => Poll::Timer {
-                ticket: self.ticket(which, ticket),
-                ms,
-            },
+            Poll::Timer { ticket, ms, record } => {
+                let record = self.record(which, record);
+                let ticket = self.ticket(which, ticket, record);
+                Poll::Timer { ticket, ms, record }
+            }
             Poll::Cancel { ticket } => Poll::Cancel {
                 ticket: self.cancelled(which, ticket),
             },
@@ -129,9 +135,13 @@ impl Machines {
         }
     }
 
-    fn ticket(&mut self, which: u32, ticket: Ticket) -> Ticket {
-        let new = Ticket(self.next_ticket);
-        self.next_ticket += 1;
+    fn spot(&mut self, record: Option<RecordId>) -> &mut Spot {
+        let known = record.and_then(|record| self.spots.get_mut(&record));
+        known.unwrap_or(&mut self.outside)
+    }
+
+    fn ticket(&mut self, which: u32, ticket: Ticket, record: Option<RecordId>) -> Ticket {
+        let new = Ticket(self.spot(record).ask());
         self.asked.insert(new.0, (which, ticket));
         self.known.insert((which, ticket.0), new);
         new
@@ -177,6 +187,8 @@ impl Machines {
                 let new = RecordId(self.next_record);
                 self.next_record = self.next_record.wrapping_add(1);
                 self.records.insert((which, record.0), new);
+                let spot = self.spot(parent).begin(step, iteration);
+                self.spots.insert(new, spot);
                 Note::Begin {
                     record: new,
                     parent,
@@ -204,13 +216,16 @@ impl Machines {
                 record,
                 status,
                 value,
+                forgiven,
             } => {
                 let ended = self.own(which, record);
                 self.records.remove(&(which, record.0));
+                self.spots.remove(&ended);
                 Note::End {
                     record: ended,
                     status,
                     value,
+                    forgiven,
                 }
             }
         }
@@ -247,14 +262,15 @@ impl Machines {
         };
         let which = self.all.iter().find(answers).map(|(which, _)| *which)?;
         self.all.remove(&which);
-        let mut tickets: Vec<Ticket> = Vec::new();
-        self.known.retain(|(whose, _), ticket| {
+        let mut tickets: Vec<(u64, Ticket)> = Vec::new();
+        self.known.retain(|(whose, own), ticket| {
             if *whose == which {
-                tickets.push(*ticket);
+                tickets.push((*own, *ticket));
             }
             *whose != which
         });
-        tickets.sort_unstable_by_key(|ticket| ticket.0);
+        tickets.sort_unstable_by_key(|(own, _)| *own);
+        let tickets: Vec<Ticket> = tickets.into_iter().map(|(_, ticket)| ticket).collect();
         for ticket in &tickets {
             self.asked.remove(&ticket.0);
         }
@@ -266,6 +282,9 @@ impl Machines {
             *whose != which
         });
         records.sort_unstable_by_key(|record| std::cmp::Reverse(record.0));
+        for record in &records {
+            self.spots.remove(record);
+        }
         Some((which, tickets, records))
     }
 }

@@ -2,7 +2,6 @@
 
 use super::{Driver, text};
 use crate::event::{RecordId, StepRef, What};
-use crate::journal::Again;
 use rrc_vm::fault::Failure;
 use rrc_vm::isa::Status;
 use rrc_vm::machine::Note;
@@ -23,13 +22,32 @@ pub(super) struct Open {
     pub kept: bool,
     /// The step of the plan that sets a secret variable.
     gives: Option<u32>,
-    /// The last reply to its work.
-    pub answered: Option<Again>,
+    /// The call that was its last work, or its deadline, and whether that failed.
+    pub answered: Option<(u64, bool)>,
+    /// What happened around it since.
+    pub since: Vec<u64>,
+    /// It is to be tried again, and nothing of that was asked for yet.
+    pub pausing: bool,
+    /// What steps in it failed by, and nothing has forgiven.
+    again: Vec<u64>,
     /// What its work gave: it may fail over that, and it says why.
     pub said: Option<Value>,
     stored: Value,
     /// When its last turn began, in milliseconds of the run.
     pub turned: Option<u64>,
+}
+
+impl Open {
+    /// The calls whose replies made the step fail: those in it, its deadline, or its own last one,
+    /// with what was done because of that.
+    fn failed_by(&mut self) -> Vec<u64> {
+        let mut all = std::mem::take(&mut self.again);
+        let is_reason = |(_, failed): &(u64, bool)| *failed || all.is_empty();
+        let own = self.answered.filter(is_reason);
+        all.extend(own.map(|(ticket, _)| ticket));
+        all.append(&mut self.since);
+        all
+    }
 }
 
 impl Driver<'_> {
@@ -49,6 +67,12 @@ impl Driver<'_> {
                 }
             }
             Note::Attempt { record, number } => {
+                if let Some(open) = self.open.get_mut(&record.0) {
+                    open.answered = None;
+                    open.pausing = true;
+                    open.since.clear();
+                    open.again.clear();
+                }
                 self.about(record.0, What::StepRetry { attempt: number });
             }
             Note::Output { record, value } => self.stored(record.0, value),
@@ -63,7 +87,8 @@ impl Driver<'_> {
                 record,
                 status,
                 value,
-            } => self.ended(record.0, status, value),
+                forgiven,
+            } => self.ended(record.0, status, value, forgiven),
         }
     }
 
@@ -95,10 +120,17 @@ impl Driver<'_> {
             kept,
             gives: self.gives.contains_key(&step).then_some(step),
             answered: None,
+            since: Vec::new(),
+            pausing: false,
+            again: Vec::new(),
             said: None,
             stored: Value::Null,
             turned: None,
         };
+        if let Some(above) = around.and_then(|around| self.open.get_mut(&around)) {
+            above.since.clear();
+            above.pausing = false;
+        }
         self.open.insert(record, open);
         if iteration.is_some() {
             let now = self.now_ms();
@@ -132,10 +164,22 @@ impl Driver<'_> {
     }
 
     /// A step has come to its end, by itself or from outside.
-    pub(super) fn ended(&mut self, record: RecordId, status: Status, value: Value) {
+    pub(super) fn ended(&mut self, record: RecordId, status: Status, value: Value, forgiven: bool) {
         let Some(mut open) = self.open.remove(&record) else {
             return;
         };
+        let again = match status {
+            Status::Failed if !forgiven => open.failed_by(),
+            Status::Cancelled => std::mem::take(&mut open.again),
+            _ => Vec::new(),
+        };
+        let above = open.around.and_then(|around| self.open.get_mut(&around));
+        above
+            .map_or(&mut self.again, |above| &mut above.again)
+            .extend(again);
+        if open.pausing && status == Status::Cancelled {
+            self.records.untried(record);
+        }
         let result = with_reply(value, open.said.take());
         if let Some(step) = open.step {
             let output = open.stored;
@@ -149,15 +193,6 @@ impl Driver<'_> {
                 },
             );
         }
-        if status != Status::Failed {
-            return;
-        }
-        // Which reply a failed run would have to get again to go on: a step without one of its own
-        // failed because of one inside of it, or by itself.
-        if open.answered.is_some() || self.failed_in != Some(record) {
-            self.failed = open.answered;
-        }
-        self.failed_in = open.around;
     }
 
     /// An open step as the user knows it.

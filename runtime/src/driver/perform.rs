@@ -5,7 +5,7 @@ use super::machines::Machines;
 use super::{Driver, Stop};
 use crate::capture::LONGEST_LINE;
 use crate::event::{RecordId, What};
-use crate::journal::{Again, Print};
+use crate::journal::Print;
 use crate::process::{self, ChildId, Happened, Request, Stream, TimerId};
 use crate::record::Ran;
 use crate::reply::{self, Args, Form};
@@ -36,10 +36,10 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    pub fn timer(ticket: Ticket) -> Asked {
+    pub fn timer(ticket: Ticket, record: Option<RecordId>) -> Asked {
         Asked {
             ticket,
-            record: None,
+            record,
             step: None,
             kind: None,
             print: None,
@@ -53,6 +53,11 @@ impl Asked {
     /// Whether it is the work of a step, not what happens around it.
     fn is_work(&self) -> bool {
         !matches!(self.kind, None | Some(HostKind::Hook | HostKind::Sleep))
+    }
+
+    /// Whether it is the time that a step may take.
+    fn is_deadline(&self) -> bool {
+        self.kind.is_none() && self.step.is_none()
     }
 }
 
@@ -144,6 +149,15 @@ impl Driver<'_> {
             form: Form::of(&args),
             ..asked
         };
+        if let Some(open) = asked.record.and_then(|record| self.open.get_mut(&record)) {
+            match asked.is_work() {
+                true => open.pausing = false,
+                false => open.since.push(asked.ticket.0),
+            }
+        }
+        if let Some(value) = self.kept.take(&asked) {
+            return self.answer_kept(asked, &args, value);
+        }
         let Some((asked, args)) = self.late(machine, which, asked, args) else {
             return;
         };
@@ -469,12 +483,13 @@ impl Driver<'_> {
                 self.say(self.step(asked.record), None, What::StepWarning { text });
             }
         }
-        let record = asked.record.filter(|_| asked.is_work());
+        let record = asked
+            .record
+            .filter(|_| asked.is_work() || asked.is_deadline());
         if let Some(open) = record.and_then(|record| self.open.get_mut(&record)) {
-            open.answered = Some(Again {
-                ticket: asked.ticket.0,
-                next: self.next_ticket,
-            });
+            let failed = value.failed() || asked.is_deadline();
+            open.answered = Some((asked.ticket.0, failed));
+            open.since.clear();
             if let Value::Map(_) = value {
                 open.said = Some(value.clone());
             }

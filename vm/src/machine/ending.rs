@@ -128,6 +128,7 @@ impl Machine {
                 record: open.record,
                 status: Status::Cancelled,
                 value: why.clone(),
+                forgiven: false,
             }));
         }
     }

@@ -609,7 +609,8 @@ impl Machine {
                     if let Some(Some(child)) = self.tasks.get_mut(child as usize) {
                         child.deadline = Some(ticket.0);
                     }
-                    self.said.push_back(Poll::Timer { ticket, ms });
+                    let record = task.innermost();
+                    self.said.push_back(Poll::Timer { ticket, ms, record });
                     leave!(Exit::Says);
                 }
                 Instr::WaitBelow {} => match self.runs_below(task) {

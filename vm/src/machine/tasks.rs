@@ -74,14 +74,12 @@ impl Machine {
         let record = record_at(task, 0);
         task.stack.pop();
         task.close(record);
-        let status = match Status::from_byte(status) {
-            Some(status) if !failed => status,
-            _ => Status::Failed,
-        };
+        let said = Status::from_byte(status).unwrap_or(Status::Failed);
         Ok(Exit::Note(Note::End {
             record,
-            status,
+            status: if failed { Status::Failed } else { said },
             value,
+            forgiven: failed && said != Status::Failed,
         }))
     }
 

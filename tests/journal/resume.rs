@@ -1,0 +1,319 @@
+//! Runs that failed and go on: what failed runs again, all of it at once, and nothing else does.
+
+use super::binary::Folder;
+use super::{normal, only_run, recipe};
+
+/// Runs until it fails, makes ready and goes on; gives what ran in which life, each sorted, as what
+/// runs at once has no order.
+fn lives(files: &[(&str, &str)]) -> [String; 2] {
+    let folder = Folder::new();
+    for (name, steps) in files {
+        folder.write(
+            name,
+            format!("# rrc: dialect = amplifier\n{}", recipe(steps)),
+        );
+    }
+    let json = ["--output-format", "json"];
+    let go = |more: &[&str]| {
+        let all = [&["run", "main.yaml"][..], &json, more].concat();
+        folder.rrc(&all).go()
+    };
+    let report = go(&[]).exits(1).json();
+    let run = only_run(&folder);
+    let replay = ["run", "--replay", &run, json[0], json[1]];
+    let again = folder.rrc(&replay).go().exits(1).json();
+    assert_eq!(normal(again), normal(report), "{files:#?}");
+    let first = folder.read("log");
+    folder.write("ready", "");
+    let report = go(&["--resume"]).exits(0).json();
+    let again = folder.rrc(&replay).go().exits(0).json();
+    assert_eq!(normal(again), normal(report), "{files:#?}");
+    let log = folder.read("log");
+    let sorted = |log: &str| {
+        let mut lines: Vec<&str> = log.lines().collect();
+        lines.sort_unstable();
+        lines.join(" ")
+    };
+    [sorted(&first), sorted(&log[first.len()..])]
+}
+
+#[track_caller]
+fn runs(files: &[(&str, &str)], first: &str, second: &str) {
+    assert_eq!(lives(files), [first, second], "{files:#?}");
+}
+
+#[test]
+fn to_show_a_plan_is_not_to_go_on_with_a_run() {
+    let steps = "  - {id: a, type: bash, command: 'echo a >> log; exit 1'}\n";
+    let folder = Folder::with("main.yaml", recipe(steps));
+    folder.rrc(&["run", "main.yaml"]).go().exits(1);
+    let run = only_run(&folder);
+    for show in ["--dry-run", "--explain", "--validate-only"] {
+        for past in [&["--resume"][..], &["--resume", &run], &["--replay", &run]] {
+            let args = [&["run", "main.yaml", show], past].concat();
+            folder.rrc(&args).go().exits(2).err_has(show);
+        }
+    }
+    assert_eq!(folder.read("log"), "a\n");
+}
+
+#[test]
+fn what_ran_beside_a_failure_does_not_run_again() {
+    let group = "
+  - {id: g1, type: bash, parallel_group: g, command: 'echo g1 >> log; test -e ready'}
+  - {id: g2, type: recipe, parallel_group: g, recipe: c.yaml}
+  - {id: z, type: bash, command: 'echo z >> log'}
+";
+    let once = "
+  - {id: x, type: bash, command: 'sleep 0.1; echo x >> log'}
+  - {id: pay, type: bash, once: true, command: 'echo pay >> log'}
+";
+    let files = [("main.yaml", group), ("c.yaml", once)];
+    runs(&files, "g1 pay x", "g1 z");
+    let tried = "
+  - {id: r, type: bash, retry: {max_attempts: 2, initial_delay: 0.05}, command: 'echo r >> log; test -e tried || { touch tried; exit 1; }'}
+  - {id: after, type: bash, command: 'echo after >> log'}
+";
+    let files = [("main.yaml", group), ("c.yaml", tried)];
+    runs(&files, "after g1 r r", "g1 z");
+    let graph = "
+  - {id: a, type: bash, command: 'echo a >> log; test -e ready'}
+  - {id: each, type: bash, foreach: '{{items}}', as: i, command: 'sleep 0.05; echo {{i}} >> log'}
+  - {id: z, type: bash, depends_on: [a], command: 'echo z >> log'}
+schedule: graph
+context: {items: [x, y]}
+";
+    runs(&[("main.yaml", graph)], "a x y", "a z");
+}
+
+#[test]
+fn what_ran_after_an_approval_beside_a_failure_does_not_run_again() {
+    let main = "
+  - {id: g1, type: bash, parallel_group: g, command: 'echo g1 >> log; test -e ready'}
+  - {id: g2, type: recipe, parallel_group: g, recipe: c.yaml}
+";
+    let staged = "
+name: staged
+version: 1.0.0
+description: d
+stages:
+  - name: build
+    steps: [{id: x, type: bash, command: 'sleep 0.1; echo x >> log'}]
+    approval: {required: true, prompt: 'go on?'}
+  - name: ship
+    steps: [{id: y, type: bash, command: 'echo y >> log'}]
+";
+    let folder = Folder::with("main.yaml", recipe(main));
+    folder.write("c.yaml", staged);
+    // Nobody approves: what failed beside the question runs again as well.
+    folder.rrc(&["run", "main.yaml"]).go().exits(4);
+    let resume = ["run", "main.yaml", "--resume", "--approve", "build"];
+    folder.rrc(&resume).go().exits(1);
+    assert_eq!(folder.read("log"), "g1\nx\ng1\ny\n");
+    folder.write("ready", "");
+    folder.rrc(&resume).go().exits(0);
+    assert_eq!(folder.read("log"), "g1\nx\ng1\ny\ng1\n");
+}
+
+#[test]
+fn a_failure_that_was_forgiven_is_not_what_the_run_failed_by() {
+    let failing = "type: bash, on_error: continue, command: 'sleep 0.1; echo f >> log; exit 3'";
+    let group = format!(
+        "
+  - {{id: g1, type: bash, parallel_group: g, command: 'echo g1 >> log; test -e ready'}}
+  - {{id: g2, parallel_group: g, {failing}}}
+  - {{id: z, type: bash, command: 'echo z >> log'}}
+"
+    );
+    runs(&[("main.yaml", &group)], "f g1", "g1 z");
+    let graph = group.replace("parallel_group: g, ", "") + "schedule: graph\n";
+    runs(&[("main.yaml", &graph)], "f g1 z", "g1");
+    let inside = "
+  - {id: g1, type: bash, parallel_group: g, command: 'echo g1 >> log; test -e ready'}
+  - {id: g2, type: recipe, parallel_group: g, recipe: c.yaml}
+";
+    let body = format!("\n  - {{id: f, {failing}}}\n");
+    let files = [("main.yaml", inside), ("c.yaml", &*body)];
+    runs(&files, "f g1", "g1");
+    let each = "
+  - id: each
+    foreach: '{{items}}'
+    as: i
+    parallel: true
+    steps:
+      - {id: one, type: bash, on_error: continue, command: 'test {{i}} = x || sleep 0.1; echo {{i}}1 >> log; exit 3'}
+      - {id: two, type: bash, command: 'echo {{i}}2 >> log; test -e ready -o {{i}} = y'}
+context: {items: [x, y]}
+";
+    runs(&[("main.yaml", each)], "x1 x2 y1 y2", "x2");
+    // Another attempt forgives, and so does a step around it that goes on.
+    let tried = "
+  - {id: g1, type: bash, parallel_group: g, command: 'echo g1 >> log; test -e ready'}
+  - {id: g2, type: recipe, parallel_group: g, recipe: c.yaml, on_error: continue}
+  - {id: g3, type: recipe, parallel_group: g, recipe: c.yaml, retry: {max_attempts: 2, initial_delay: 0.01}}
+";
+    let c = "\n  - {id: c, type: bash, command: 'echo c >> log; test -e ready'}\n";
+    let files = [("main.yaml", tried), ("c.yaml", c)];
+    runs(&files, "c c c g1", "c g1");
+}
+
+#[test]
+fn all_that_failed_runs_again_at_once() {
+    let group = "
+  - {id: a, type: bash, parallel_group: g, command: 'echo a >> log; test -e ready'}
+  - {id: b, type: bash, parallel_group: g, command: 'sleep 0.05; echo b >> log; test -e ready'}
+  - {id: c, type: bash, parallel_group: g, command: 'echo c >> log'}
+";
+    runs(&[("main.yaml", group)], "a b c", "a b");
+    let graph = group.replace("parallel_group: g, ", "") + "schedule: graph\n";
+    runs(&[("main.yaml", &graph)], "a b c", "a b");
+    // Those that fail hold the places in which the others ran.
+    for width in ["true", "2"] {
+        let each = format!(
+            "
+  - {{id: each, type: bash, foreach: '{{{{items}}}}', as: i, parallel: {width}, command: 'echo {{{{i}}}} >> log; test -e ready -o {{{{i}}}} -gt 2'}}
+context: {{items: [1, 2, 3, 4, 5]}}
+"
+        );
+        runs(&[("main.yaml", &each)], "1 2 3 4 5", "1 2");
+    }
+}
+
+#[test]
+fn a_deadline_starts_anew() {
+    let y = "type: bash, command: 'echo y >> log; test -e ready || sleep 9'";
+    let c = format!("\n  - {{id: x, type: bash, command: 'echo x >> log'}}\n  - {{id: y, {y}}}\n");
+    let call = "
+  - {id: s, type: recipe, recipe: c.yaml, timeout: 0.5}
+  - {id: z, type: bash, command: 'echo z >> log'}
+";
+    runs(&[("main.yaml", call), ("c.yaml", &c)], "x y", "y z");
+    let each = format!(
+        "
+  - id: each
+    foreach: '{{{{items}}}}'
+    as: i
+    timeout: 0.5
+    steps:
+      - {{id: x, type: bash, command: 'echo x >> log'}}
+      - {{id: y, {y}}}
+context: {{items: [1, 2]}}
+"
+    );
+    runs(&[("main.yaml", &each)], "x y", "x y y");
+    // One that nobody minds is not set again.
+    let beside = "
+  - {id: a, type: bash, parallel_group: g, command: 'sleep 0.6; echo a >> log; test -e ready'}
+  - {id: s, type: recipe, recipe: c.yaml, timeout: 0.4, on_error: continue, parallel_group: g}
+";
+    runs(&[("main.yaml", beside), ("c.yaml", &c)], "a x y", "a");
+}
+
+#[test]
+fn what_a_failure_led_to_is_done_again_with_it() {
+    let text = "name: t
+hooks: {on_error: 'echo hook >> log'}
+steps:
+  - {id: a, parallel_group: g, command: 'echo a >> log; exit 1'}
+  - {id: b, parallel_group: g, command: 'sleep 0.1; echo b >> log'}
+";
+    let folder = Folder::with("main.yaml", text);
+    folder.rrc(&["run", "main.yaml"]).go().exits(1);
+    assert_eq!(folder.read("log"), "a\nhook\nb\n");
+    folder.rrc(&["run", "main.yaml", "--resume"]).go().exits(1);
+    assert_eq!(folder.read("log"), "a\nhook\nb\na\nhook\n");
+}
+
+#[test]
+fn a_failure_beside_what_was_stopped_runs_again_too() {
+    let steps = "
+  - {id: a, type: bash, parallel_group: g, command: 'echo a >> log; test -e ready'}
+  - {id: b, type: bash, parallel_group: g, command: 'echo b >> log; test -e ready || sleep 60'}
+";
+    let folder = Folder::with("main.yaml", recipe(steps));
+    let timed = ["run", "main.yaml", "--timeout", "0.5"];
+    folder.rrc(&timed).go().exits(1);
+    folder.write("ready", "");
+    folder.rrc(&["run", "main.yaml", "--resume"]).go().exits(0);
+    let log = folder.read("log");
+    let count = |name: &str| log.lines().filter(|line| *line == name).count();
+    assert_eq!((count("a"), count("b")), (2, 2), "{log}");
+}
+
+#[test]
+fn an_attempt_that_was_not_made_is_not_counted() {
+    let steps = "
+  - {id: a, type: bash, command: 'false', retry: {max_attempts: 3, initial_delay: 30}}
+";
+    let folder = Folder::with("main.yaml", recipe(steps));
+    let json = ["--output-format", "json"];
+    let timed = ["run", "main.yaml", "--timeout", "0.3"];
+    let said = folder.rrc(&[&timed[..], &json].concat()).go().exits(1);
+    assert_eq!(said.json()["step_results"][0]["attempts"], 1, "{said:#?}");
+}
+
+#[test]
+fn attempts_are_not_counted_as_steps() {
+    let steps = "
+  - {id: a, type: bash, command: 'test -e tried || { touch tried; exit 1; }', retry: {max_attempts: 2, initial_delay: 0.01}}
+  - {id: b, type: bash, command: 'true'}
+";
+    let folder = Folder::with("main.yaml", recipe(steps));
+    folder.rrc(&["run", "main.yaml"]).go().exits(0);
+    folder.rrc(&["runs"]).go().exits(0).out_has("2 steps");
+}
+
+#[test]
+fn a_run_that_cannot_begin_is_not_recorded() {
+    let steps = "  - {id: a, type: bash, command: 'echo a >> log; exit 1'}\n";
+    let folder = Folder::with("main.yaml", recipe(steps));
+    let nowhere = ["--audit-dir", "main.yaml"];
+    let run = ["run", "main.yaml"];
+    let resume = ["run", "main.yaml", "--resume"];
+    let refused = folder.rrc(&[&run[..], &nowhere].concat()).go().exits(2);
+    refused.err_has("--audit-dir");
+    assert!(!folder.has(".rrc") && !folder.has("log"));
+    folder.rrc(&run).go().exits(1);
+    folder.rrc(&[&resume[..], &nowhere].concat()).go().exits(2);
+    folder.rrc(&["runs"]).go().exits(0).out_has("failed");
+}
+
+#[test]
+fn why_no_run_goes_on_is_said() {
+    let steps = "  - {id: a, type: bash, command: 'exit 1'}\n";
+    let folder = Folder::with("main.yaml", recipe(steps));
+    folder.rrc(&["run", "main.yaml"]).go().exits(1);
+    let journal = format!(".rrc/runs/{}/journal.jsonl", only_run(&folder));
+    let text = folder.read(&journal);
+    folder.write(&journal, text.replacen("\"ms\"", "\"sm\"", 1));
+    let resume = ["run", "--resume", "main.yaml"];
+    folder.rrc(&resume).go().exits(2).err_has("line 2");
+
+    let folder = Folder::with("main.yaml", super::STAGES);
+    let deny = ["run", "main.yaml", "--deny", "build"];
+    folder.rrc(&deny).go().exits(1);
+    folder.rrc(&resume).go().exits(2).err_has("denied");
+}
+
+#[test]
+fn what_a_run_started_with_stays() {
+    let steps = "
+  - {id: a, type: bash, when_tags: [x], command: 'echo a >> log; test -e ready'}
+  - {id: b, type: bash, when_tags: [y], command: 'echo b >> log'}
+";
+    let folder = Folder::with("main.yaml", recipe(steps));
+    folder.write("other/file", "");
+    let with = |more: &[&str]| folder.rrc(&[&["run", "main.yaml"], more].concat()).go();
+    with(&["--include-tags", "x"]).exits(1);
+    for (option, value) in [
+        ("--include-tags", "y"),
+        ("--exclude-tags", "x"),
+        ("--working-dir", "other"),
+    ] {
+        let said = with(&["--resume", option, value]).exits(2);
+        said.err_has(&format!("`{option}` stays what it was"));
+    }
+    folder.write("ready", "");
+    with(&["--resume", "--include-tags", "x", "-C", "."]).exits(0);
+    assert_eq!(folder.read("log"), "a\na\n");
+}
