@@ -62,7 +62,12 @@ impl Emitter<'_> {
         };
         let function = self.code.declare(name, params, &[Kind::Any]);
         let mut w = Writer::new(params.len() as u8);
-        let out = Out::new(&mut w);
+        // A branch that failed fails the others with it only from the root, or where the list says so.
+        let alone = stage.scope == Scope::Continue && child.scope != Scope::Root;
+        let out = Out {
+            forgives: if alone { 2 } else { 0 },
+            ..Out::new(&mut w)
+        };
         let counted = matches!(turn, Turn::Counted(_));
         if let Turn::Counted(step) = turn {
             w.push(Instr::Load { local: TURN });

@@ -23,8 +23,8 @@ pub(super) struct Out {
     pub plain: Label,
     pub branch: Label,
     pub root: Label,
-    /// Whether a failure that reaches nowhere is forgotten there.
-    forgives: bool,
+    /// How many of them, in this order, lead to where a failure is forgotten.
+    pub forgives: i32,
 }
 
 impl Out {
@@ -42,7 +42,7 @@ impl Out {
             plain: w.label(),
             branch: w.label(),
             root: w.label(),
-            forgives: false,
+            forgives: 0,
         }
     }
 
@@ -64,7 +64,12 @@ impl Out {
                 _ => self.branch,
             },
             root: self.root,
-            forgives: scope == Scope::Continue && (self.forgives || go_on != self.plain),
+            forgives: match scope {
+                Scope::Continue if go_on != self.plain => self.forgives.max(1),
+                Scope::Continue => self.forgives,
+                Scope::Branch if self.forgives == 2 => 2,
+                Scope::Branch | Scope::Root => 0,
+            },
         }
     }
 }
@@ -414,7 +419,7 @@ impl Emitter<'_> {
 
     /// Gives a map: what the stage gives, as `given`, or how far its failure reaches, as `mark`,
     /// with what is known of it.
-    fn stage_function(&mut self, stage: &Stage, forgives: bool) -> u32 {
+    fn stage_function(&mut self, stage: &Stage, forgives: i32) -> u32 {
         let name = self.tables.text(&stage.id);
         let function = self.code.declare(name, &STAGE_PARAMS, &[Kind::Any]);
         let mut w = Writer::new(STAGE_PARAMS.len() as u8);
@@ -517,9 +522,11 @@ impl Emitter<'_> {
         }
         w.bind(give_up);
         let (lasting, ended) = (w.label(), w.label());
-        if out.forgives {
+        if out.forgives > 0 {
             w.push(Instr::Load { local: mark });
-            w.push(Instr::Int { value: 1 });
+            w.push(Instr::Int {
+                value: out.forgives,
+            });
             w.push(Instr::Less {});
             w.push(Instr::JumpUnless { to: w.to(lasting) });
             w.push(Instr::Load { local: failure });

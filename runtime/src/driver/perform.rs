@@ -486,13 +486,17 @@ impl Driver<'_> {
         let record = asked
             .record
             .filter(|_| asked.is_work() || asked.is_deadline());
-        if let Some(open) = record.and_then(|record| self.open.get_mut(&record)) {
-            let failed = value.failed() || asked.is_deadline();
-            open.answered = Some((asked.ticket.0, failed));
-            open.since.clear();
-            if let Value::Map(_) = value {
-                open.said = Some(value.clone());
+        match record.and_then(|record| self.open.get_mut(&record)) {
+            Some(open) => {
+                let failed = value.failed() || asked.is_deadline();
+                open.answered = Some((asked.ticket.0, failed));
+                open.since.clear();
+                if let Value::Map(_) = value {
+                    open.said = Some(value.clone());
+                }
             }
+            None if asked.is_deadline() => self.again.push(asked.ticket.0),
+            None => {}
         }
         if asked.kind != Some(HostKind::Hook) {
             return answer(machine, asked.ticket, value);
