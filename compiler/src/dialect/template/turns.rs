@@ -3,11 +3,11 @@
 use super::Lower;
 use super::holes::{Hole, Sum};
 use super::names::{Env, repeat_name, turn_names};
+use super::spot::{Spot, fix};
 use crate::codes;
-use crate::diagnostic::{Diagnostic, Fix};
+use crate::diagnostic::{Applicability, Diagnostic};
 use crate::ir::flow::{Stage, Term, TermKind, Work, stages};
 use crate::source::Span;
-use std::ops::Range;
 
 /// The most underscores that ask for zeros.
 const MOST_UNDERSCORES: usize = 6;
@@ -19,7 +19,7 @@ impl<'a> Lower<'_, 'a> {
         hole: &Hole<'_>,
         inner: &str,
         env: &Env<'a>,
-        at: &dyn Fn(Range<usize>) -> Span,
+        at: &Spot<'_, 'a>,
     ) {
         let Some(copies) = env.copies else { return };
         let digits = match hole {
@@ -40,15 +40,13 @@ impl<'a> Lower<'_, 'a> {
         );
         let wide = "_".repeat(most - 1);
         let meant = format!("{wide}{}", &inner[underscores..]);
-        let finding = Diagnostic::new(&codes::NARROW_PADDING, at(0..inner.len()), message);
+        let finding = Diagnostic::new(&codes::NARROW_PADDING, at.span(0..inner.len()), message);
         self.report_once(match wide.len() <= MOST_UNDERSCORES {
-            true => finding
-                .help(format!("write `{{{meant}}}`"))
-                .fix(Fix::unsafe_(
-                    format!("write `{meant}`"),
-                    at(0..underscores),
-                    wide,
-                )),
+            true => finding.help(format!("write `{{{meant}}}`")).fix_if(fix(
+                Applicability::Unsafe,
+                format!("write `{meant}`"),
+                [at.edit(0..underscores, &wide)],
+            )),
             false => finding.help("use names that need not sort"),
         });
     }
