@@ -265,7 +265,8 @@ impl<'a> Lower<'_, 'a> {
             self.report_once(finding);
         }
         let met = said.iter().filter_map(|name| env.preset(name.as_str()));
-        self.said.extend(met.map(|default| default.span));
+        let cycle = codes::DEFAULT_CYCLE.code;
+        self.said.extend(met.map(|default| (default.span, cycle)));
     }
 
     /// A default that its type does not allow.

@@ -220,7 +220,8 @@ pub struct Lower<'r, 'a> {
     /// something reads.
     used: FxHashMap<String, Span>,
     used_defaults: FxHashSet<Span>,
-    said: FxHashSet<Span>,
+    /// What was said about places that are looked at more than once.
+    said: FxHashSet<(Span, &'static str)>,
     /// The types of values, and where they are declared.
     kinds: IndexMap<String, (Declaration, Span), FxBuildHasher>,
     /// Names that must be given: each once.
@@ -382,7 +383,7 @@ impl<'r, 'a> Lower<'r, 'a> {
 
     /// Says something about a place that is looked at more than once.
     fn report_once(&mut self, finding: Diagnostic) {
-        if self.said.insert(finding.span) {
+        if self.said.insert((finding.span, finding.code.code)) {
             self.report.add(finding);
         }
     }
