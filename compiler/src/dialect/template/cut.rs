@@ -1,7 +1,7 @@
 //! Placeholders that blanks cut in two, and those that never end.
 
 use super::Lower;
-use super::holes;
+use super::holes::{self, Piece};
 use super::spot::fix;
 use super::words::{Word, is_blank};
 use crate::codes;
@@ -47,7 +47,12 @@ impl<'a> Lower<'_, 'a> {
         let (last, whole) = last;
         let range = word.range.start..words[last].range.end;
         let raw = text.text().get(range.clone()).unwrap_or_default();
-        let plain = whole && !raw.contains(['\'', '"', '\\']);
+        let is_right = |piece: &Piece| match piece {
+            Piece::Plain(_) => true,
+            Piece::Hole(range) => holes::hole(&raw[range.clone()]).is_ok(),
+        };
+        let plain =
+            whole && !raw.contains(['\'', '"', '\\']) && holes::pieces(raw).iter().all(is_right);
         let quotes = plain.then(|| {
             let quote = |at: usize| text.edit(at..at, "'");
             let quotes = [quote(range.start), quote(range.end)];
