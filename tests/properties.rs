@@ -19,6 +19,8 @@ mod ir_task;
 mod ir_trace;
 #[path = "support/mutate.rs"]
 mod mutate;
+#[path = "support/odd_templates.rs"]
+mod odd_templates;
 #[path = "support/recipe_law.rs"]
 mod recipe_law;
 #[path = "support/recipes.rs"]
@@ -28,6 +30,7 @@ mod walk;
 
 use recipe_law::{any_bytes, fixed, judge, slip_fixed};
 use recipes::BASES;
+use rrc_compiler::diagnostic::Applicability;
 use rrc_vm::codec::encode;
 use rrc_vm::generate::Random;
 use std::collections::BTreeMap;
@@ -268,6 +271,29 @@ fn a_slip_that_is_repaired_leaves_nothing_behind() {
     assert!(
         repaired >= 500,
         "only {repaired} of them had something to repair"
+    );
+}
+
+#[test]
+fn fixes_of_commands_leave_files_that_can_be_read() {
+    let mut wrong = Vec::new();
+    let (mut read, mut repaired) = (0, 0);
+    for seed in 0..4_000 {
+        let (name, text) = odd_templates::odd(&mut Random::new(seed));
+        for max in [Applicability::Safe, Applicability::Unsafe] {
+            match odd_templates::still_reads(name, &text, max) {
+                Ok(fixed) => {
+                    read += u32::from(fixed.is_some());
+                    repaired += u32::from(fixed == Some(true));
+                }
+                Err(why) => wrong.push(format!("seed {seed}: {why}")),
+            }
+        }
+    }
+    none(wrong);
+    assert!(
+        read >= 6_000 && repaired >= 2_000,
+        "only {repaired} of {read} had something to repair"
     );
 }
 

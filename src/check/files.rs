@@ -106,6 +106,7 @@ fn is_read(path: &Path) -> bool {
 
 /// Whether a file that nobody named is one of ours, however wrong.
 pub fn looks_like_ours(name: &str, bytes: &[u8]) -> bool {
+    let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
     match name.ends_with(".json") {
         true => looks_like_a_template(bytes) || looks_like_a_tool(bytes),
         false => looks_like_a_recipe(bytes),

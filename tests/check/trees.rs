@@ -59,6 +59,13 @@ fn what_is_no_recipe_is_passed_over_when_found_and_refused_when_named() {
 }
 
 #[test]
+fn a_template_behind_a_byte_order_mark_is_found() {
+    let folder = Folder::new();
+    folder.write("a.json", "\u{feff}{\"template\": \"echo {a.b}\"}");
+    folder.rrc(&["check", "."]).go().exits(1).out_has("RRC0315");
+}
+
+#[test]
 fn recipes_are_known_however_they_are_written() {
     let folder = Folder::new();
     folder.write(

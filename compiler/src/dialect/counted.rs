@@ -1,7 +1,6 @@
 //! `grep -c … || echo 0`: where nothing is found, `grep` has printed its 0 and fails, and the second
 //! one makes two lines of what should be a number.
 
-use super::text::replace;
 use crate::codes;
 use crate::diagnostic::{Applicability, Diagnostic, Fix, Report};
 use crate::doc::Text as Written;
@@ -28,7 +27,7 @@ pub fn check(written: Written<'_>, report: &mut Report) {
         let message = "`grep -c` prints 0 itself where it finds nothing: this prints a second one";
         let finding = Diagnostic::new(&codes::SECOND_ZERO, written.span(second.clone()), message)
             .help("write `|| true`");
-        let edit = replace(written, second, "true".to_string());
+        let edit = written.edit(second, "true");
         report.add(match edit {
             Some(edit) => finding.fix(Fix {
                 applicability: Applicability::Unsafe,

@@ -3,7 +3,6 @@
 //! Notes: here the text means what its author wants.
 
 use super::Dialect;
-use super::text::replace;
 use crate::codes;
 use crate::diagnostic::{Applicability, Diagnostic, Fix, Label, Report};
 use crate::doc::Text as Written;
@@ -51,7 +50,7 @@ pub fn condition(dialect: &Dialect, written: Written<'_>, tree: &expr::Expr, rep
             (Some(tree), problems) if problems.is_empty()
                 && matches!(tree.kind, ExprKind::Name(_) | ExprKind::Field { .. })
         );
-        if same && let Some(edit) = replace(written, expr.range.clone(), name.clone()) {
+        if same && let Some(edit) = written.edit(expr.range.clone(), &name) {
             finding = finding.fix(Fix {
                 applicability: Applicability::Safe,
                 message: format!("write `{name}`"),

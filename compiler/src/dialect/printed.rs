@@ -1,7 +1,7 @@
 //! JSON that a script prints and a step reads: a value that is pasted between its quotes breaks it
 //! as soon as it holds a quote, a backslash or a line break.
 
-use super::text::{Lower, Plain, replace};
+use super::text::{Lower, Plain};
 use crate::codes;
 use crate::diagnostic::{Applicability, Diagnostic, Edit, Fix, Label, Report};
 use crate::doc::fields::Fields;
@@ -89,7 +89,7 @@ pub fn check(
         });
         if let Some(range) = in_string {
             let json = format!("{{{{{}|json}}}}", hole.path);
-            edits.extend(replace(written, plain.written(range), json));
+            edits.extend(written.edit(plain.written(range), &json));
         }
     }
     let Some(finding) = found else { return };

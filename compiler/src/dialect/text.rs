@@ -62,7 +62,7 @@ impl Lower<'_> {
             Diagnostic::new(problem.code, written.span(problem.range), problem.message);
         finding.help = problem.help;
         finding.fix = problem.fix.and_then(|fix| {
-            let edit = replace(written, fix.range, fix.text)?;
+            let edit = written.edit(fix.range, &fix.text)?;
             let applicability = fix.applicability;
             Some(Fix {
                 applicability,
@@ -522,7 +522,7 @@ impl Lower<'_> {
             let edits: Option<Vec<Edit>> = repair
                 .edits
                 .into_iter()
-                .map(|(range, text)| replace(written, plain.written(range), text))
+                .map(|(range, text)| written.edit(plain.written(range), &text))
                 .collect();
             Some(Fix {
                 applicability: repair.applicability,
@@ -560,16 +560,6 @@ fn part(piece: shell::Piece, value: impl Fn(usize) -> Expr) -> Option<ScriptPart
         shell::Piece::Words(hole) => Some(ScriptPart::Words(value(hole))),
         shell::Piece::Delimiter(_) => None,
     }
-}
-
-/// An edit of decoded text as an edit of the file, where the two are the same bytes.
-pub(super) fn replace(written: Written<'_>, range: Range<usize>, text: String) -> Option<Edit> {
-    // In a quoted scalar the new text would have to be quoted as well.
-    let needs_quoting = text.contains(['"', '\'', '\\', '\n']);
-    let span = written.span(range.clone());
-    let same = span.range().len() == range.len();
-    let bare = written.whole() == written.inner();
-    (written.is_traced() && same && (bare || !needs_quoting)).then_some(Edit { span, text })
 }
 
 /// Shell text without the escapes of holes, and where each hole stands in it.

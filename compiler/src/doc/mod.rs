@@ -3,6 +3,7 @@
 //! Nothing here knows what a recipe is. Reading never fails: it reports, and gives back as much of
 //! the tree as it could understand.
 
+mod edit;
 pub mod fields;
 mod joined;
 pub mod json;

@@ -103,7 +103,15 @@ impl<'a> Node<'a> {
             text: scalar.text,
             whole: self.span,
             trace: scalar.trace,
+            style: scalar.style,
         })
+    }
+
+    /// Whether a list is written here, and in brackets: then it ends behind its last item.
+    pub fn is_flow_list(&self) -> bool {
+        let ends_behind = |last: &Node<'_>| last.alias.is_none() && last.span.end < self.span.end;
+        let items = self.list().filter(|_| self.alias.is_none());
+        items.is_some_and(|items| items.last().is_none_or(ends_behind))
     }
 
     pub fn is_broken(&self) -> bool {
@@ -128,6 +136,7 @@ pub struct Text<'a> {
     text: &'a str,
     whole: Span,
     trace: Trace<'a>,
+    style: Style,
 }
 
 impl<'a> Text<'a> {
@@ -137,11 +146,16 @@ impl<'a> Text<'a> {
             text,
             whole: span,
             trace: Trace::Straight(span.start),
+            style: Style::Literal,
         }
     }
 
     pub fn text(&self) -> &'a str {
         self.text
+    }
+
+    pub fn style(&self) -> Style {
+        self.style
     }
 
     /// The scalar as written, with its quotes.

@@ -4,9 +4,10 @@ use super::Lower;
 use super::holes::{self, Hole, Piece};
 use super::names::{Env, HOST_NAMES, repeat_name};
 use super::risk::{base, program};
+use super::spot::fix;
 use super::words::Word;
 use crate::codes::{self, Severity};
-use crate::diagnostic::{Diagnostic, Fix};
+use crate::diagnostic::{Applicability, Diagnostic};
 use crate::doc::Text;
 use crate::ir::Literal;
 use crate::ir::flow::ValueKind;
@@ -100,12 +101,12 @@ impl<'a> Lower<'_, 'a> {
             let finding = Diagnostic::new(&codes::VALUE_AS_OPTION, span, message);
             let rest = &words[number + 1..];
             let movable = *ends && !rest.iter().any(may_be_option);
-            let here = text.span(word.range.start..word.range.start);
+            let there = text.edit(word.range.start..word.range.start, "-- ");
             self.report_once(match (ends, movable) {
-                (true, true) => finding.help("write `--` before it").fix(Fix::safe(
+                (true, true) => finding.help("write `--` before it").fix_if(fix(
+                    Applicability::Safe,
                     "write `--` before it",
-                    here,
-                    "-- ",
+                    [there],
                 )),
                 (true, false) => finding.help("write the options first, and then `--`"),
                 (false, _) => finding.help("put something fixed before it, or check it first"),

@@ -5,11 +5,12 @@ use super::halves::leading_name;
 use super::holes::{self, Bad, Hole, Piece, Sum};
 use super::known::can_be;
 use super::names::{Env, repeat_name};
-use super::node::{json_inner, no_command};
+use super::node::no_command;
+use super::spot::{Spot, fix};
 use super::words::{Split, Word, split};
 use super::{Lower, risk, shell};
 use crate::codes;
-use crate::diagnostic::{Diagnostic, Fix};
+use crate::diagnostic::{Applicability, Diagnostic, Edit, Fix};
 use crate::doc::Text;
 use crate::ir::flow::{Arith, Term, TermKind, ValueKind};
 use crate::source::Span;
@@ -29,6 +30,18 @@ impl<'a> Lower<'_, 'a> {
             self.add(no_command(text.whole(), message));
             return None;
         }
+        if let [word] = found.words.as_slice()
+            && word.text.ends_with(".json")
+            && !self.in_recipe
+        {
+            let message = format!("`{}` names a recipe, not a command", word.text);
+            self.foreign.get_or_insert(text.whole());
+            self.add(
+                Diagnostic::new(&codes::RECIPE_LAYER, text.span(word.range.clone()), message)
+                    .help("a host that knows recipes reads it; rrc runs commands alone"),
+            );
+            return None;
+        }
         let expanded = shell::look(self, text, &found.words);
         risk::look(self, text, &found.words);
         if !env.timed {
@@ -36,24 +49,27 @@ impl<'a> Lower<'_, 'a> {
         }
         self.values_in_words(text, &found.words, env);
         let mut words = Vec::with_capacity(found.words.len());
+        let mut spoken_of = 0;
         for (number, word) in found.words.iter().enumerate() {
             if word.text.is_empty() {
                 let message = "an empty word is left out";
                 let span = text.span(word.range.clone());
                 let before = number.checked_sub(1).and_then(|at| found.words.get(at));
                 let start = before.map_or(word.range.start, |before| before.range.end);
-                let gone = text.span(start..word.range.end);
+                let gone = text.edit(start..word.range.end, "");
                 self.add(
                     Diagnostic::new(&codes::EMPTY_WORD, span, message)
                         .help("remove it: a command is never given empty words")
-                        .fix(Fix::safe("remove it", gone, "")),
+                        .fix_if(fix(Applicability::Safe, "remove it", [gone])),
                 );
                 continue;
             }
             if expanded.contains(&number) {
                 continue;
             }
-            self.split_hole(text, &found.words, number);
+            if number >= spoken_of {
+                spoken_of = self.split_hole(text, &found.words, number);
+            }
             words.push(self.word(text, word, env));
         }
         // A placeholder that blanks have cut in two has been said.
@@ -77,8 +93,6 @@ impl<'a> Lower<'_, 'a> {
         }
         if let Some(at) = found.open_quote {
             let quote = text.text().get(at..at + 1).unwrap_or("'").to_string();
-            let end = text.inner().end as usize;
-            let end = Span::new(text.inner().source, end, end);
             self.add(
                 Diagnostic::new(
                     &codes::OPEN_QUOTE,
@@ -86,7 +100,7 @@ impl<'a> Lower<'_, 'a> {
                     "nothing closes this quote: the rest of the command is one word",
                 )
                 .help(format!("write another {quote} where the word ends"))
-                .fix(Fix::unsafe_("close it at the end", end, json_inner(&quote))),
+                .fix_if(closed(text, &quote)),
             );
         } else if let Some(at) = found.last_backslash {
             self.add(
@@ -96,16 +110,17 @@ impl<'a> Lower<'_, 'a> {
                     "nothing follows this backslash",
                 )
                 .help("remove it, or write two of them to mean one")
-                .fix_if(self.two_backslashes(text, at, Fix::safe)),
+                .fix_if(two_backslashes(text, at, Applicability::Safe)),
             );
         }
         for (at, blank) in &found.odd_blanks {
-            let span = text.span(*at..*at + blank.len_utf8());
+            let range = *at..*at + blank.len_utf8();
+            let (span, space) = (text.span(range.clone()), text.edit(range, " "));
             let message = format!("U+{:04X} separates words here", u32::from(*blank));
             self.add(
                 Diagnostic::new(&codes::ODD_BLANK, span, message)
                     .help("write a plain space")
-                    .fix(Fix::safe("write a space", span, " ")),
+                    .fix_if(fix(Applicability::Safe, "write a space", [space])),
             );
         }
         for word in &found.words {
@@ -123,88 +138,10 @@ impl<'a> Lower<'_, 'a> {
                 self.add(
                     Diagnostic::new(&codes::LOST_BACKSLASH, text.span(range), message)
                         .help("put the word in single quotes, or write two backslashes")
-                        .fix_if(self.two_backslashes(text, *at, Fix::unsafe_)),
+                        .fix_if(two_backslashes(text, *at, Applicability::Unsafe)),
                 );
             }
         }
-    }
-
-    /// A backslash twice, which is what a program is given one of.
-    fn two_backslashes(
-        &self,
-        text: Text<'a>,
-        at: usize,
-        fix: fn(&'static str, Span, String) -> Fix,
-    ) -> Option<Fix> {
-        self.raw?;
-        let twice = json_inner("\\\\");
-        Some(fix("write two backslashes", text.span(at..at + 1), twice))
-    }
-
-    /// A placeholder that starts in one word and ends in another.
-    fn split_hole(&mut self, text: Text<'a>, words: &[Word], number: usize) {
-        let Some(word) = words.get(number) else {
-            return;
-        };
-        let Some(open) = open_brace(&word.text) else {
-            return;
-        };
-        if word.quoted {
-            return self.open_hole(text, word, open);
-        }
-        let rest = words.get(number + 1..).unwrap_or_default();
-        let close = rest.iter().position(|word| {
-            let brace = word.text.find(['{', '}']);
-            brace.is_some()
-        });
-        let Some(last) = close.and_then(|close| rest.get(close)) else {
-            return self.open_hole(text, word, open);
-        };
-        let brace = last.text.find(['{', '}']);
-        if brace.and_then(|at| last.text.as_bytes().get(at)) != Some(&b'}') || last.quoted {
-            return;
-        }
-        let start = word.source(open..open + 1).start;
-        let name_like = word
-            .text
-            .get(open + 1..)
-            .and_then(|rest| rest.chars().next())
-            .is_none_or(|c| c.is_ascii_alphabetic() || matches!(c, '_' | '!' | '('));
-        if !name_like {
-            return;
-        }
-        let whole = word.range.start..last.range.end;
-        let raw = text.text().get(whole.clone()).unwrap_or_default();
-        let finding = Diagnostic::new(
-            &codes::SPLIT_PLACEHOLDER,
-            text.span(start..last.range.end),
-            "blanks separate words before placeholders are read: this is no placeholder",
-        )
-        .help("put the whole word in single quotes, or remove the blanks");
-        self.add(match raw.contains('\'') {
-            true => finding,
-            false => finding.fix(Fix::safe(
-                "put it in single quotes",
-                text.span(whole),
-                json_inner(&format!("'{raw}'")),
-            )),
-        });
-    }
-
-    /// A placeholder that never ends is plain text.
-    fn open_hole(&mut self, text: Text<'a>, word: &Word, open: usize) {
-        let rest = word.text.get(open + 1..).unwrap_or_default();
-        let name = rest.split(['=', '?', ':', '[']).next().unwrap_or_default();
-        if !holes::is_name(name) {
-            return;
-        }
-        let message = format!("nothing closes this brace, so `{name}` is plain text");
-        let span = text.span(word.source(open..open + 1 + name.len()));
-        self.report_once(
-            Diagnostic::new(&codes::BAD_PLACEHOLDER, span, message)
-                .severity(codes::Severity::Warning)
-                .help(format!("write `{{{rest}}}`, if a placeholder is meant")),
-        );
     }
 
     fn word(&mut self, text: Text<'a>, word: &Word, env: &Env<'a>) -> Term {
@@ -223,9 +160,7 @@ impl<'a> Lower<'_, 'a> {
                 Piece::Hole(range) => {
                     let start = range.start;
                     let inner = word.text.get(range).unwrap_or_default();
-                    let at = |part: Range<usize>| {
-                        text.span(word.source(start + part.start..start + part.end))
-                    };
+                    let at = Spot::of_word(text, word, start);
                     parts.extend(self.hole(inner, env, &at));
                 }
             }
@@ -264,12 +199,7 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// One placeholder, checked; nothing if it means nothing, which has been said.
-    pub fn hole(
-        &mut self,
-        inner: &str,
-        env: &Env<'a>,
-        at: &dyn Fn(Range<usize>) -> Span,
-    ) -> Option<Term> {
+    pub fn hole(&mut self, inner: &str, env: &Env<'a>, at: &Spot<'_, 'a>) -> Option<Term> {
         let hole = self.placeholder(inner, at, env)?;
         self.inline_default(&hole, inner, env, at);
         self.narrow_padding(&hole, inner, env, at);
@@ -282,18 +212,18 @@ impl<'a> Lower<'_, 'a> {
                 if let Some((word, range)) = kind {
                     let default = default.map(|default| {
                         let start = inner.len() - default.len();
-                        (default, at(start..inner.len()))
+                        (default, at.span(start..inner.len()))
                     });
-                    self.typed_hole(name, word, default, at(range.clone()), env);
+                    self.typed_hole(name, word, default, at.span(range.clone()), env);
                 }
                 if default.is_none() {
-                    self.require(env, name, at(0..name.len()));
+                    self.require(env, name, at.span(0..name.len()));
                     self.minus(name, 0, env, at);
                 } else {
-                    self.not_outside(env, name, at(0..name.len()));
+                    self.not_outside(env, name, at.span(0..name.len()));
                 }
             }
-            Hole::OrText { name, .. } => self.not_outside(env, name, at(0..name.len())),
+            Hole::OrText { name, .. } => self.not_outside(env, name, at.span(0..name.len())),
             Hole::Choice {
                 name,
                 name_at,
@@ -301,31 +231,31 @@ impl<'a> Lower<'_, 'a> {
                 no,
                 ..
             } => {
-                self.not_outside(env, name, at(name_at.clone()));
-                self.nearly_known(name, at(name_at.clone()), env);
+                self.not_outside(env, name, at.span(name_at.clone()));
+                self.nearly_known(name, at.span(name_at.clone()), env);
                 if no.starts_with("//") {
                     let message = format!("the first text ends at the first colon: it is `{yes}`");
                     self.report_once(
-                        Diagnostic::new(&codes::BAD_PLACEHOLDER, at(0..inner.len()), message)
+                        Diagnostic::new(&codes::BAD_PLACEHOLDER, at.span(0..inner.len()), message)
                             .severity(codes::Severity::Warning)
                             .help("put texts with colons into `defaults`"),
                     );
                 }
             }
             Hole::Item { name, at: position } => {
-                self.require(env, name, at(0..name.len()));
+                self.require(env, name, at.span(0..name.len()));
                 let kind = env.arg(name).and_then(|arg| arg.kind.clone());
                 if kind.is_some_and(|kind| kind != crate::ir::flow::ValueKind::List) {
-                    self.use_name(name, at(0..name.len()));
+                    self.use_name(name, at.span(0..name.len()));
                     let message = format!("`{name}` is declared as something that has no items");
                     self.add(
-                        Diagnostic::new(&codes::BAD_PLACEHOLDER, at(0..inner.len()), message)
+                        Diagnostic::new(&codes::BAD_PLACEHOLDER, at.span(0..inner.len()), message)
                             .help(format!("declare it as `{name}:array`")),
                     );
                     return None;
                 }
                 if let holes::At::Name(position, range) = position {
-                    self.require(env, position, at(range.clone()));
+                    self.require(env, position, at.span(range.clone()));
                 }
             }
             Hole::Sum { sum, .. } => {
@@ -334,7 +264,7 @@ impl<'a> Lower<'_, 'a> {
                 self.pad_outside(inner, env, at);
             }
         }
-        Some(env.hole(&hole, at, self, &mut Vec::new()))
+        Some(env.hole(&hole, &|range| at.span(range), self, &mut Vec::new()))
     }
 
     /// A name of `repeat` that has a default of its own is no less misplaced.
@@ -344,20 +274,14 @@ impl<'a> Lower<'_, 'a> {
         }
     }
 
-    fn sum_names(
-        &mut self,
-        sum: &Sum<'_>,
-        inner: &str,
-        env: &Env<'a>,
-        at: &dyn Fn(Range<usize>) -> Span,
-    ) {
+    fn sum_names(&mut self, sum: &Sum<'_>, inner: &str, env: &Env<'a>, at: &Spot<'_, 'a>) {
         let mut names = Vec::new();
         sum.names(&mut names);
         for (name, range) in names {
-            let span = at(range.clone());
+            let span = at.span(range.clone());
             self.require(env, name, span);
             self.minus(name, range.start, env, at);
-            self.minus_behind(name, inner.get(range.end..).unwrap_or_default(), env, span);
+            self.minus_behind(name, range, inner, env, at);
             self.no_number(name, env, span);
         }
     }
@@ -375,13 +299,7 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// `index-1` is one name to other runners.
-    fn minus(
-        &mut self,
-        name: &str,
-        start: usize,
-        env: &Env<'a>,
-        at: &dyn Fn(Range<usize>) -> Span,
-    ) {
+    fn minus(&mut self, name: &str, start: usize, env: &Env<'a>, at: &Spot<'_, 'a>) {
         let Some(apart) = env.apart(name, name) else {
             return;
         };
@@ -392,48 +310,67 @@ impl<'a> Lower<'_, 'a> {
             return;
         }
         let portable = portable(&apart);
-        let span = at(start..start + name.len());
+        let range = start..start + name.len();
+        let edit = at.edit(range.clone(), &portable);
+        let span = at.span(range);
         let message = format!("other runners read `{name}` as one name");
         self.report_once(
             Diagnostic::new(&codes::MINUS_IN_NAME, span, message)
                 .help(format!("write `{portable}`"))
-                .fix(Fix::safe(format!("write `{portable}`"), span, portable)),
+                .fix_if(fix(
+                    Applicability::Safe,
+                    format!("write `{portable}`"),
+                    [edit],
+                )),
         );
     }
 
     /// So is `index -`, with what follows.
-    fn minus_behind(&mut self, name: &str, behind: &str, env: &Env<'a>, span: Span) {
+    fn minus_behind(
+        &mut self,
+        name: &str,
+        range: Range<usize>,
+        inner: &str,
+        env: &Env<'a>,
+        at: &Spot<'_, 'a>,
+    ) {
+        let behind = inner.get(range.end..).unwrap_or_default();
         let minus = behind.trim_start().starts_with('-');
         if !minus || env.repeats == 0 || repeat_name(name).is_none() {
             return;
         }
         let message = format!("other runners take the minus for a part of the name `{name}`");
         let portable = format!("({name})");
+        let edit = at.edit(range.clone(), &portable);
         self.report_once(
-            Diagnostic::new(&codes::MINUS_IN_NAME, span, message)
+            Diagnostic::new(&codes::MINUS_IN_NAME, at.span(range), message)
                 .help(format!("write `{portable}`"))
-                .fix(Fix::safe(format!("write `{portable}`"), span, portable)),
+                .fix_if(fix(
+                    Applicability::Safe,
+                    format!("write `{portable}`"),
+                    [edit],
+                )),
         );
     }
 
     /// A calculation without names has its result now.
-    fn constant_sum(&mut self, sum: &Sum<'_>, inner: &str, at: &dyn Fn(Range<usize>) -> Span) {
+    fn constant_sum(&mut self, sum: &Sum<'_>, inner: &str, at: &Spot<'_, 'a>) {
         let finding = match value(sum) {
             Some(Err(Wrong::Zero)) => Diagnostic::new(
                 &codes::DIVISION_BY_ZERO,
-                at(0..inner.len()),
+                at.span(0..inner.len()),
                 "this divides by zero",
             )
             .help("divide by something else"),
             Some(Err(Wrong::Large)) => Diagnostic::new(
                 &codes::BAD_PLACEHOLDER,
-                at(0..inner.len()),
+                at.span(0..inner.len()),
                 "the result does not fit into 64 bits",
             )
             .help("calculate with smaller numbers"),
             None if divides_by_zero(sum) => Diagnostic::new(
                 &codes::DIVISION_BY_ZERO,
-                at(0..inner.len()),
+                at.span(0..inner.len()),
                 "this divides by zero",
             )
             .help("divide by something else"),
@@ -443,7 +380,7 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// `_index+1` pads first and adds then.
-    fn pad_outside(&mut self, inner: &str, env: &Env<'a>, at: &dyn Fn(Range<usize>) -> Span) {
+    fn pad_outside(&mut self, inner: &str, env: &Env<'a>, at: &Spot<'_, 'a>) {
         let plain = inner.trim_start_matches('_');
         let pads = inner.len() - plain.len();
         let first = plain
@@ -454,7 +391,7 @@ impl<'a> Lower<'_, 'a> {
             return;
         }
         let meant = format!("{}({plain})", "_".repeat(pads));
-        let span = at(0..inner.len());
+        let span = at.span(0..inner.len());
         self.report_once(
             Diagnostic::new(
                 &codes::BAD_PLACEHOLDER,
@@ -462,7 +399,14 @@ impl<'a> Lower<'_, 'a> {
                 "the underscores pad the name, and the result has no zeros in front",
             )
             .help(format!("write `{meant}`"))
-            .fix(Fix::safe(format!("write `{meant}`"), span, meant)),
+            .fix_if(fix(
+                Applicability::Safe,
+                format!("write `{meant}`"),
+                [
+                    at.edit(pads..pads, "("),
+                    at.edit(inner.len()..inner.len(), ")"),
+                ],
+            )),
         );
     }
 
@@ -470,7 +414,7 @@ impl<'a> Lower<'_, 'a> {
     pub fn placeholder<'h>(
         &mut self,
         inner: &'h str,
-        at: &dyn Fn(Range<usize>) -> Span,
+        at: &Spot<'_, 'a>,
         env: &Env<'a>,
     ) -> Option<Hole<'h>> {
         match holes::hole(inner) {
@@ -479,7 +423,7 @@ impl<'a> Lower<'_, 'a> {
                 // That nothing reads the name is no second mistake.
                 let name = leading_name(inner);
                 if env.arg(name).is_some() {
-                    self.use_name(name, at(0..name.len()));
+                    self.use_name(name, at.span(0..name.len()));
                 }
                 self.bad_hole(bad, inner, at);
                 None
@@ -488,8 +432,8 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// Says why a placeholder means nothing.
-    fn bad_hole(&mut self, bad: Bad, inner: &str, at: &dyn Fn(Range<usize>) -> Span) {
-        let whole = at(0..inner.len());
+    fn bad_hole(&mut self, bad: Bad, inner: &str, at: &Spot<'_, 'a>) {
+        let whole = at.span(0..inner.len());
         let bad_placeholder =
             |message: &str| Diagnostic::new(&codes::BAD_PLACEHOLDER, whole, message);
         let finding = match bad {
@@ -500,42 +444,43 @@ impl<'a> Lower<'_, 'a> {
             }
             Bad::Spaced => bad_placeholder("blanks are part of what stands between the braces")
                 .help(format!("write `{{{}}}`", inner.trim()))
-                .fix(Fix::safe("remove the blanks", whole, inner.trim())),
-            Bad::Json => Diagnostic::new(
-                &codes::LITERAL_JSON,
-                whole,
-                "JSON in a command is read as a placeholder, and braces cannot be escaped",
-            )
-            .help("put the document into `defaults` and write `{body}` here"),
+                .fix_if(without_blanks(inner, at)),
+            Bad::Json => literal_json(whole),
+            // The quotes around a key are gone when its word is read.
+            Bad::UnknownKind(_) if at.begins_quoted() => literal_json(whole),
             Bad::NoColon => bad_placeholder("`?` chooses between two texts, and there is one")
                 .help(format!("write `{{{inner}:}}` for nothing otherwise"))
-                .fix(Fix::safe(
+                .fix_if(fix(
+                    Applicability::Safe,
                     "add `:`",
-                    whole,
-                    json_inner(&format!("{inner}:")),
+                    [at.edit(inner.len()..inner.len(), ":")],
                 )),
+            Bad::Fallback(range) => Diagnostic::new(
+                &codes::BAD_PLACEHOLDER,
+                at.span(range),
+                "what stands before `??` must be a name",
+            )
+            .help("pass it as a value of its own"),
             Bad::Condition(range) => Diagnostic::new(
                 &codes::BAD_PLACEHOLDER,
-                at(range),
+                at.span(range),
                 "what stands before `?` must be a name, or `!` and a name",
             )
             .help("pass a value that is true or false"),
             Bad::Typed => {
-                let fix = inner.split_once("??").map(|(typed, default)| {
-                    let meant = json_inner(&format!("{typed}={default}"));
-                    Fix::safe("write `=`", whole, meant)
-                });
+                let sign = inner.find("??");
+                let edit = sign.and_then(|sign| at.edit(sign..sign + 2, "="));
                 bad_placeholder("a type stands with `=` only")
                     .help("write `{name:type=default}`")
-                    .fix_if(fix)
+                    .fix_if(fix(Applicability::Safe, "write `=`", [edit]))
             }
             Bad::UnknownKind(range) => {
                 let word = inner.get(range.clone()).unwrap_or_default();
-                unknown_type(word, at(range))
+                unknown_type(word, at.span(range))
             }
             Bad::EmptyChoice(range) => Diagnostic::new(
                 &codes::UNKNOWN_TYPE,
-                at(range),
+                at.span(range),
                 "an `enum` without words allows nothing",
             )
             .help("write the words that are allowed: `enum(a,b)`"),
@@ -543,26 +488,29 @@ impl<'a> Lower<'_, 'a> {
                 .help("pass the number as a value of its own"),
             Bad::Minus => {
                 let meant = format!("0{}", inner.trim());
+                let start = inner.len() - inner.trim_start().len();
+                let edit = at.edit(start..start, "0");
                 bad_placeholder("a minus stands between two numbers")
                     .help(format!("write `{{{meant}}}`"))
-                    .fix(Fix::safe(format!("write `{meant}`"), whole, meant))
+                    .fix_if(fix(Applicability::Safe, format!("write `{meant}`"), [edit]))
             }
             Bad::Underscores => {
-                let most = format!("______{}", inner.trim_start_matches('_'));
+                let underscores = inner.len() - inner.trim_start_matches('_').len();
+                let edit = at.edit(6.min(underscores)..underscores, "");
                 bad_placeholder("at most 6 underscores ask for zeros")
                     .help("write fewer underscores")
-                    .fix(Fix::unsafe_("write 6 underscores", whole, most))
+                    .fix_if(fix(Applicability::Unsafe, "write 6 underscores", [edit]))
             }
             Bad::TooLarge(range) => Diagnostic::new(
                 &codes::BAD_PLACEHOLDER,
-                at(range),
+                at.span(range),
                 "the number does not fit into 64 bits",
             )
             .help("write a smaller number"),
             Bad::Sum(range) => {
                 let place = match range.is_empty() {
                     true => whole,
-                    false => at(range),
+                    false => at.span(range),
                 };
                 Diagnostic::new(
                     &codes::BAD_PLACEHOLDER,
@@ -573,7 +521,7 @@ impl<'a> Lower<'_, 'a> {
             }
             Bad::TooMuch(range) => Diagnostic::new(
                 &codes::BAD_PLACEHOLDER,
-                at(range),
+                at.span(range),
                 "a calculation has at most 256 operators, and 64 parentheses inside of each other",
             )
             .help("pass the result as a value"),
@@ -586,8 +534,47 @@ impl<'a> Lower<'_, 'a> {
     }
 }
 
+pub fn literal_json(span: Span) -> Diagnostic {
+    let message = "JSON in a command is read as a placeholder, and braces cannot be escaped";
+    Diagnostic::new(&codes::LITERAL_JSON, span, message)
+        .help("put the document into `defaults` and write `{body}` here")
+}
+
+/// A fix that closes a quote where the command ends.
+fn closed(text: Text<'_>, quote: &str) -> Option<Fix> {
+    let end = text.text().trim_end_matches(['\r', '\n']).len();
+    let (command, breaks) = text.text().split_at(end);
+    // A backslash before the quote would keep it open.
+    split(&format!("{command}{quote}{breaks}"))
+        .open_quote
+        .is_none()
+        .then(|| {
+            let edit = text.edit(end..end, quote);
+            fix(Applicability::Unsafe, "close it at the end", [edit])
+        })
+        .flatten()
+}
+
+/// A backslash twice, which is what a program is given one of.
+fn two_backslashes(text: Text<'_>, at: usize, applicability: Applicability) -> Option<Fix> {
+    let edit = text.edit(at..at + 1, "\\\\");
+    fix(applicability, "write two backslashes", [edit])
+}
+
+fn without_blanks(inner: &str, at: &Spot<'_, '_>) -> Option<Fix> {
+    let start = inner.len() - inner.trim_start().len();
+    let blanks = [0..start, inner.trim_end().len()..inner.len()];
+    let blanks = blanks.into_iter().filter(|blanks| !blanks.is_empty());
+    let edits: Option<Vec<Edit>> = blanks.map(|blanks| at.edit(blanks, "")).collect();
+    Some(Fix {
+        applicability: Applicability::Safe,
+        message: "remove the blanks".to_string(),
+        edits: edits?,
+    })
+}
+
 /// `recipe.defaults.name`
-fn is_reference(inner: &str) -> bool {
+pub fn is_reference(inner: &str) -> bool {
     inner.contains('.') && inner.split('.').all(holes::is_name)
 }
 
@@ -598,13 +585,6 @@ fn portable(difference: &Sum<'_>) -> String {
         Sum::Name(name, _) => format!("({name})"),
         Sum::Two(_, left, right) => format!("{}-{}", portable(left), portable(right)),
     }
-}
-
-/// The place of a `{` that nothing in the word closes.
-fn open_brace(text: &str) -> Option<usize> {
-    let open = text.rfind('{')?;
-    let closed = text.get(open..).is_some_and(|rest| rest.contains('}'));
-    (!closed).then_some(open)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,6 +4,7 @@ use super::holes::{self, Hole, Piece};
 use super::known::can_be;
 use super::names::{Env, repeat_name};
 use super::node::{wrapped, wrong_type};
+use super::spot::{Spot, fix, instead, rename};
 use super::{Lower, is_null, node::json_string};
 use crate::codes;
 use crate::diagnostic::{Applicability, Diagnostic, Fix, nearest};
@@ -44,9 +45,10 @@ impl<'a> Lower<'_, 'a> {
             let finding = Diagnostic::new(&codes::BAD_VALUE, text.inner(), message);
             let finding = match nearest(text.text(), SCOPES.map(|(word, _)| word)) {
                 Some(near) => {
+                    let edit = text.edit(0..text.text().len(), near);
                     finding
                         .did_you_mean(near)
-                        .fix(Fix::rename(text.text(), near, text.inner()))
+                        .fix_if(rename(text.text(), near, edit))
                 }
                 None => finding.help("write `continue`, `branch` or `root`"),
             };
@@ -91,7 +93,7 @@ impl<'a> Lower<'_, 'a> {
         if let [Piece::Hole(range)] = holes::pieces(word).as_slice() {
             let inner = word.get(range.clone()).unwrap_or_default();
             let from = start + range.start;
-            let at = |part: std::ops::Range<usize>| text.span(from + part.start..from + part.end);
+            let at = Spot::of_text(text, from);
             return self.when_hole(inner, env, &at, repeated);
         }
         let (negated, name) = match word.strip_prefix('!') {
@@ -116,10 +118,10 @@ impl<'a> Lower<'_, 'a> {
             self.add(
                 Diagnostic::new(&codes::WORD_AS_CONDITION, span, message)
                     .help(format!("write `{truth}` without quotes"))
-                    .fix(Fix::safe(
+                    .fix_if(fix(
+                        Applicability::Safe,
                         format!("write `{truth}`"),
-                        field.span,
-                        truth.to_string(),
+                        [instead(field, &truth.to_string())],
                     )),
             );
             return None;
@@ -149,7 +151,7 @@ impl<'a> Lower<'_, 'a> {
         &mut self,
         inner: &'a str,
         env: &Env<'a>,
-        at: &dyn Fn(std::ops::Range<usize>) -> Span,
+        at: &Spot<'_, 'a>,
         repeated: bool,
     ) -> Option<Term> {
         let hole = self.placeholder(inner, at, env)?;
@@ -162,12 +164,12 @@ impl<'a> Lower<'_, 'a> {
                 None => names.push((name, 0..name.len())),
             }
             for (name, part) in names {
-                let span = at(range.start + part.start..range.start + part.end);
+                let span = at.span(range.start + part.start..range.start + part.end);
                 self.repeat_in_when(name, span, env, repeated);
             }
         }
-        let term = env.hole(&hole, at, self, &mut Vec::new());
-        let span = at(0..inner.len());
+        let term = env.hole(&hole, &|range| at.span(range), self, &mut Vec::new());
+        let span = at.span(0..inner.len());
         let nothing = |span| literal(span, Literal::Null);
         // A name without a value is not true; anything else that fails is wrong.
         let term = match hole {
@@ -181,7 +183,7 @@ impl<'a> Lower<'_, 'a> {
                 let names = hole.names().into_iter();
                 let uncertain = names.filter(|(name, _)| !env.is_certain(name));
                 uncertain.fold(term, |term, (name, range)| {
-                    let place = at(range);
+                    let place = at.span(range);
                     let pick = |test, yes, no| {
                         let [test, yes, no] = [test, yes, no].map(Box::new);
                         let truth = Truth::Flags;
@@ -234,10 +236,10 @@ impl<'a> Lower<'_, 'a> {
             let message = "`!` stands before a name, not before a placeholder";
             return Diagnostic::new(&codes::CONDITION_OPERATOR, span, message)
                 .help(format!("write `!{inner}`"))
-                .fix(Fix::safe(
+                .fix_if(fix(
+                    Applicability::Safe,
                     format!("write `!{inner}`"),
-                    field.span,
-                    json_string(&format!("!{inner}")),
+                    [instead(field, &json_string(&format!("!{inner}")))],
                 ));
         }
         if name.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -245,10 +247,10 @@ impl<'a> Lower<'_, 'a> {
             let truth = name.trim_start_matches('0').is_empty() == negated;
             return Diagnostic::new(&codes::WORD_AS_CONDITION, span, message)
                 .help(format!("write `{truth}` without quotes"))
-                .fix(Fix::safe(
+                .fix_if(fix(
+                    Applicability::Safe,
                     format!("write `{truth}`"),
-                    field.span,
-                    truth.to_string(),
+                    [instead(field, &truth.to_string())],
                 ));
         }
         Diagnostic::new(
@@ -472,7 +474,7 @@ impl<'a> Lower<'_, 'a> {
                     "the steps of each copy run at once as well",
                 )
                 .help("to run them one after the other, write `\"template\": {\"template\": […]}`")
-                .fix_if(self.raw.and(node.get("template")).map(in_object)),
+                .fix_if(self.raw.and(node.get("template")).and_then(in_object)),
             );
         }
         self.output_fail_open(node, root, stage);
@@ -504,11 +506,11 @@ impl<'a> Lower<'_, 'a> {
 }
 
 /// A fix that makes a list the steps of a node of their own.
-fn in_object(list: Node<'_>) -> Fix {
-    Fix {
+fn in_object(list: Node<'_>) -> Option<Fix> {
+    Some(Fix {
         applicability: Applicability::Unsafe,
-        ..wrapped(list)
-    }
+        ..wrapped(list)?
+    })
 }
 
 /// Whether a failure inside of a group can make the group fail.
@@ -557,9 +559,13 @@ fn with_unit(name: &str, wanted: &str, word: &str, field: Node<'_>, text: Text<'
         .ok()
         .and_then(|n| n.checked_mul(scale))
     {
-        Some(ms) if matches!(name, "timeout" | "delay") => finding
-            .help(format!("write {ms}"))
-            .fix(Fix::safe(format!("write {ms}"), field.span, ms.to_string())),
+        Some(ms) if matches!(name, "timeout" | "delay") => {
+            finding.help(format!("write {ms}")).fix_if(fix(
+                Applicability::Safe,
+                format!("write {ms}"),
+                [instead(field, &ms.to_string())],
+            ))
+        }
         _ => finding,
     }
 }

@@ -3,14 +3,14 @@
 use super::Lower;
 use super::holes::Hole;
 use super::names::{Env, repeat_name};
+use super::spot::{Spot, fix};
 use crate::codes;
-use crate::diagnostic::{Diagnostic, Fix};
+use crate::diagnostic::{Applicability, Diagnostic, Edit, Fix};
 use crate::ir::Literal;
 use crate::ir::flow::ValueKind;
 use crate::source::Span;
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
-use std::ops::Range;
 
 /// What is known of defaults before everything has been read.
 #[derive(Debug, Default)]
@@ -27,8 +27,10 @@ pub struct Notes<'a> {
 struct Fallback {
     name: String,
     text: String,
-    /// From the `??` to the end.
+    /// From the `??` to the end, how that is removed, and how it becomes a `=`.
     span: Span,
+    gone: Option<Edit>,
+    equals: Option<Edit>,
     /// The default is a number, or there is one.
     number: bool,
     has_default: bool,
@@ -47,7 +49,7 @@ impl<'a> Lower<'_, 'a> {
         hole: &Hole<'_>,
         inner: &str,
         env: &Env<'a>,
-        at: &dyn Fn(Range<usize>) -> Span,
+        at: &Spot<'_, 'a>,
     ) {
         match hole {
             Hole::Name {
@@ -55,12 +57,15 @@ impl<'a> Lower<'_, 'a> {
                 default: Some(text),
                 ..
             } => {
-                let span = at(inner.len() - text.len() - 1..inner.len());
+                let range = inner.len() - text.len() - 1..inner.len();
+                let span = at.span(range.clone());
                 if is_choice_elsewhere(inner) {
                     self.choice_elsewhere(span);
                 }
                 match self.earlier_default(name, env) {
-                    Some((message, first)) => self.shadowed(message, first, span),
+                    Some((message, first)) => {
+                        self.shadowed(message, first, span, at.edit(range, ""))
+                    }
                     None if env.repeats == 0 && repeat_name(name).is_some() => {}
                     // Two that never run together may well differ.
                     None if env.guarded => {}
@@ -73,7 +78,9 @@ impl<'a> Lower<'_, 'a> {
                 self.notes.fallbacks.push(Fallback {
                     name: name.to_string(),
                     text: text.to_string(),
-                    span: at(name.len()..inner.len()),
+                    span: at.span(name.len()..inner.len()),
+                    gone: at.edit(name.len()..inner.len(), ""),
+                    equals: at.edit(name.len()..name.len() + 2, "="),
                     number,
                     has_default: env.has_default(name),
                 });
@@ -103,11 +110,11 @@ impl<'a> Lower<'_, 'a> {
         Some((format!("`args` has a default for `{name}`"), Some(span)))
     }
 
-    fn shadowed(&mut self, message: String, first: Option<Span>, span: Span) {
+    fn shadowed(&mut self, message: String, first: Option<Span>, span: Span, gone: Option<Edit>) {
         let message = format!("{message}, so this default never counts");
         let finding = Diagnostic::new(&codes::SHADOWED_DEFAULT, span, message)
             .help("remove it here")
-            .fix(Fix::safe("remove the default", span, ""));
+            .fix_if(fix(Applicability::Safe, "remove the default", [gone]));
         self.report_once(match first {
             Some(first) => finding.label(first, "this one counts"),
             None => finding,
@@ -148,18 +155,14 @@ impl<'a> Lower<'_, 'a> {
             self.report_once(match fallback.has_default {
                 true => finding
                     .help("`defaults` or `args` has a value for it: write the name alone")
-                    .fix(Fix::unsafe_("write the name alone", fallback.span, "")),
-                false => {
-                    let instead = format!("={}", fallback.text);
-                    let fix = Fix::unsafe_(
-                        "write `=`",
-                        fallback.span,
-                        super::node::json_inner(&instead),
-                    );
-                    finding
-                        .help("write `=` to replace a missing value only")
-                        .fix(fix)
-                }
+                    .fix_if(fix(
+                        Applicability::Unsafe,
+                        "write the name alone",
+                        [fallback.gone],
+                    )),
+                false => finding
+                    .help("write `=` to replace a missing value only")
+                    .fix_if(fix(Applicability::Unsafe, "write `=`", [fallback.equals])),
             });
         }
     }

@@ -3,6 +3,7 @@
 use super::Lower;
 use super::names::Env;
 use super::node::{FIELDS, key_span};
+use super::spot::{fix, instead};
 use crate::codes;
 use crate::diagnostic::{Applicability, Diagnostic, Edit, Fix};
 use crate::doc::{Entry, Kind, Node};
@@ -157,10 +158,10 @@ impl<'a> Lower<'_, 'a> {
             self.add(
                 Diagnostic::new(&codes::SECONDS_SUSPECTED, field.span, message)
                     .help(format!("for {ms} seconds write {meant}"))
-                    .fix(Fix::unsafe_(
+                    .fix_if(fix(
+                        Applicability::Unsafe,
                         format!("write {meant}"),
-                        field.span,
-                        meant.to_string(),
+                        [instead(field, &meant.to_string())],
                     )),
             );
         }

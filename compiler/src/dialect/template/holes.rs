@@ -128,6 +128,8 @@ pub enum Bad {
     Json,
     /// `a?b` without `:`
     NoColon,
+    /// `??` behind something that is no name.
+    Fallback(Range<usize>),
     /// A condition that is no name.
     Condition(Range<usize>),
     /// `name:type??x` and the like.
@@ -313,9 +315,9 @@ fn choice(text: &str) -> Option<Result<Hole<'_>, Bad>> {
     if condition.is_empty() || condition.contains(':') {
         return None;
     }
-    let Some((yes, no)) = arms.split_once(':') else {
-        return Some(Err(Bad::NoColon));
-    };
+    if arms.starts_with('?') {
+        return Some(Err(Bad::Fallback(0..condition.len())));
+    }
     let trimmed = condition.trim();
     let (negated, name) = match trimmed.strip_prefix('!') {
         Some(name) => (true, name.trim_start()),
@@ -326,6 +328,9 @@ fn choice(text: &str) -> Option<Result<Hole<'_>, Bad>> {
     if !is_name(name) {
         return Some(Err(Bad::Condition(0..condition.len())));
     }
+    let Some((yes, no)) = arms.split_once(':') else {
+        return Some(Err(Bad::NoColon));
+    };
     Some(Ok(Hole::Choice {
         negated,
         name,

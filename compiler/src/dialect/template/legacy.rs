@@ -12,6 +12,7 @@ impl<'a> Lower<'_, 'a> {
         let value = entry.value.scalar().map(|scalar| scalar.text);
         let absent = |field: &str| node.get(field).is_none();
         let instead = |text: &str| Fix::safe(format!("write `{text}`"), whole(entry), text);
+        let absent = |field: &str| absent(field) && entry.value.alias.is_none();
         let gone = || self.without_field(node, name);
         let (message, help, fix) = match name {
             "pipe" => (

@@ -7,6 +7,7 @@ mod args;
 mod argv;
 mod command;
 mod control;
+mod cut;
 mod defaults;
 mod habits;
 mod halves;
@@ -18,6 +19,7 @@ mod node;
 mod pipes;
 mod risk;
 mod shell;
+mod spot;
 mod turns;
 mod words;
 
@@ -36,6 +38,7 @@ use names::{Env, HOST_NAMES, REPEAT_NAMES};
 use node::Place;
 use rrc_vm::plan::StepKind;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
+use spot::Spot;
 use std::cell::Cell;
 
 /// The word for templates in reports.
@@ -229,7 +232,8 @@ pub struct Lower<'r, 'a> {
     /// something reads.
     used: FxHashMap<String, Span>,
     used_defaults: FxHashSet<Span>,
-    said: FxHashSet<Span>,
+    /// What was said about places that are looked at more than once.
+    said: FxHashSet<(Span, &'static str)>,
     /// The types of values, and where they are declared.
     kinds: IndexMap<String, (Declaration, Span), FxBuildHasher>,
     /// Names that must be given: each once.
@@ -391,7 +395,7 @@ impl<'r, 'a> Lower<'r, 'a> {
 
     /// Says something about a place that is looked at more than once.
     fn report_once(&mut self, finding: Diagnostic) {
-        if self.said.insert(finding.span) {
+        if self.said.insert((finding.span, finding.code.code)) {
             self.report.add(finding);
         }
     }
@@ -534,11 +538,11 @@ impl<'r, 'a> Lower<'r, 'a> {
                 let message = format!("`{word}` is neither `stdout` nor a value of this template");
                 let finding = Diagnostic::new(&codes::UNKNOWN_OUTPUT, text.inner(), message);
                 let finding = match env.nearest(word, &["stdout"], |_| true) {
-                    Some(near) => {
-                        finding
-                            .did_you_mean(near)
-                            .fix(Fix::rename(word, near, text.inner()))
-                    }
+                    Some(near) => finding.did_you_mean(near).fix_if(spot::rename(
+                        word,
+                        near,
+                        text.edit(0..word.len(), near),
+                    )),
                     None => finding
                         .help("name a value, write `{…}` around one, or give a path with `/`"),
                 };
@@ -590,9 +594,7 @@ impl<'r, 'a> Lower<'r, 'a> {
                 holes::Piece::Hole(range) => {
                     let start = range.start;
                     let inner = text.text().get(range).unwrap_or_default();
-                    let at = |part: std::ops::Range<usize>| {
-                        text.span(start + part.start..start + part.end)
-                    };
+                    let at = Spot::of_text(text, start);
                     parts.extend(self.hole(inner, env, &at));
                 }
             }

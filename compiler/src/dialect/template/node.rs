@@ -1,6 +1,7 @@
 //! Nodes of a template: their fields, and the stages they become.
 
 use super::names::{self, Env};
+use super::spot::{fix, instead};
 use super::{Lower, MOST_OUTPUT, holes};
 use crate::codes;
 use crate::diagnostic::{Applicability, Diagnostic, Edit, Fix, nearest};
@@ -205,11 +206,10 @@ impl<'a> Lower<'_, 'a> {
         self.add(
             Diagnostic::new(&codes::WORDS_AS_STEPS, span, message)
                 .help("write the command and its words as one text")
-                .fix(Fix::unsafe_(
-                    "write one command",
-                    node.span,
-                    json_string(&line.join(" ")),
-                )),
+                .fix_if(node.is_flow_list().then(|| {
+                    let line = json_string(&line.join(" "));
+                    Fix::unsafe_("write one command", node.span, line)
+                })),
         );
         true
     }
@@ -343,9 +343,7 @@ impl<'a> Lower<'_, 'a> {
             return Some(Stage { guard, ..body });
         };
         self.repeats = true;
-        if inner.repeats > 1 {
-            self.hidden_turn(&body, inner.repeats);
-        }
+        self.hidden_turn(&body, inner.repeats);
         let (index, total) = names::turn_names(inner.repeats);
         let around = (1..inner.repeats).map(|number| names::turn_names(number).1);
         Some(Stage {
@@ -497,10 +495,10 @@ impl<'a> Lower<'_, 'a> {
             let finding = wrong_type("parallel", "`true` or `false`", field);
             let word = self.text(field).map(|text| text.text());
             let finding = match word {
-                Some(word @ ("true" | "false")) => finding.fix(Fix::safe(
+                Some(word @ ("true" | "false")) => finding.fix_if(fix(
+                    Applicability::Safe,
                     format!("write `{word}` without quotes"),
-                    field.span,
-                    word,
+                    [instead(field, word)],
                 )),
                 _ => finding,
             };
@@ -604,33 +602,29 @@ fn nested_list(node: Node<'_>) -> Diagnostic {
         "a list cannot be a step of a list",
     )
     .help("put it into an object: `{\"template\": […]}`")
-    .fix(wrapped(node))
+    .fix_if(wrapped(node))
 }
 
-/// A fix that makes a list the `template` of an object.
-pub fn wrapped(list: Node<'_>) -> Fix {
+/// A fix that makes a list the `template` of an object; none if it has no brackets to put it around.
+pub fn wrapped(list: Node<'_>) -> Option<Fix> {
+    if !list.is_flow_list() {
+        return None;
+    }
     let edit = |at: u32, text: &str| Edit {
         span: Span::new(list.span.source, at as usize, at as usize),
         text: text.to_string(),
     };
-    Fix {
+    Some(Fix {
         applicability: Applicability::Safe,
         message: "make it the `template` of an object".to_string(),
         edits: vec![
             edit(list.span.start, "{\"template\": "),
             edit(list.span.end, "}"),
         ],
-    }
+    })
 }
 
 /// A text as JSON writes it.
 pub fn json_string(text: &str) -> String {
     serde_json::Value::String(text.to_string()).to_string()
-}
-
-/// A text as it stands between the quotes of JSON.
-pub fn json_inner(text: &str) -> String {
-    let quoted = json_string(text);
-    let inner = quoted.get(1..quoted.len().saturating_sub(1));
-    inner.unwrap_or_default().to_string()
 }

@@ -22,18 +22,82 @@ const WRAPPERS: [(&str, &[&str]); 8] = [
     ("time", &["-f", "-o"]),
     ("setsid", &[]),
 ];
-/// Programs that take code as a word, and the flags that say so.
-const EVALUATORS: [(&str, &[&str]); 9] = [
-    ("node", &["-e", "--eval", "-p", "--print"]),
-    ("bun", &["-e", "--eval"]),
-    ("deno", &["eval"]),
-    ("python", &["-c"]),
-    ("python3", &["-c"]),
-    ("ruby", &["-e"]),
-    ("perl", &["-e", "-E"]),
-    ("php", &["-r"]),
-    ("osascript", &["-e"]),
-];
+/// A program that takes code as a word.
+struct Evaluator {
+    /// Letters behind which the code stands, and those that may stand in one word with them: before
+    /// them, and behind them.
+    code: &'static str,
+    before: &'static str,
+    behind: &'static str,
+    /// Whole words behind which it stands.
+    words: &'static [&'static str],
+    /// Options that are followed by something else.
+    valued: &'static [&'static str],
+}
+
+impl Evaluator {
+    fn of(program: &str) -> Option<Evaluator> {
+        const SHELL: &str = "abefhiklmnprstuvxBCEHPT";
+        let of = |code, before, words, valued| Evaluator {
+            code,
+            before,
+            behind: "",
+            words,
+            valued,
+        };
+        Some(match program {
+            "node" => of(
+                "ep",
+                "ip",
+                &["--eval", "--print"],
+                &["-r", "--require", "--import", "-C"],
+            ),
+            "bun" => of("ep", "", &["--eval", "--print"], &["-r", "--preload"]),
+            "deno" => of("", "", &["eval"], &[]),
+            "python" | "python3" => of("c", "bBdEiIOPqRsSuvx", &[], &["-W", "-X"]),
+            "ruby" => of("e", "0alnpsSvwW", &[], &["-r", "-I", "-C"]),
+            "perl" => of("eE", "0123456789acflnpsStTuUvwWX", &[], &["-I"]),
+            "php" => of("r", "nq", &["--run"], &["-d", "-c"]),
+            "osascript" => of("e", "", &[], &["-l", "-s"]),
+            _ if SHELLS.contains(&program) => Evaluator {
+                code: "c",
+                before: SHELL,
+                behind: SHELL,
+                words: &["--command"],
+                valued: &["-o", "-O", "+o", "+O", "--rcfile", "--init-file"],
+            },
+            _ => return None,
+        })
+    }
+
+    /// The place of the word behind which the code stands; options end where the first operand is.
+    fn flag(&self, words: &[Word]) -> Option<usize> {
+        let mut at = 0;
+        while let Some(word) = words.get(at) {
+            let text = word.text.as_str();
+            if self.words.contains(&text) || self.is_flag(text) {
+                return Some(at);
+            }
+            if !text.starts_with(['-', '+']) || matches!(text, "-" | "--") {
+                return None;
+            }
+            at += 1 + usize::from(self.valued.contains(&text));
+        }
+        None
+    }
+
+    fn is_flag(&self, option: &str) -> bool {
+        let code = |c: char| self.code.contains(c);
+        let letters = option.strip_prefix('-').unwrap_or_default();
+        // The last one counts: `-pe` prints for each line, and evaluates what follows.
+        let Some(at) = letters.rfind(code) else {
+            return false;
+        };
+        let (before, behind) = (&letters[..at], &letters[at + 1..]);
+        before.chars().all(|c| self.before.contains(c))
+            && behind.chars().all(|c| self.behind.contains(c))
+    }
+}
 
 /// The name of a program without its directory.
 pub fn base(word: &str) -> &str {
@@ -72,22 +136,7 @@ pub fn script_word(words: &[Word]) -> Option<usize> {
     let at = program(words);
     let name = base(&words.get(at)?.text);
     let rest = words.get(at + 1..)?;
-    let flag = if SHELLS.contains(&name) {
-        rest.iter().position(|word| {
-            let text = &word.text;
-            text.starts_with('-') && !text.starts_with("--") && text.contains('c')
-        })
-    } else {
-        let (_, flags) = EVALUATORS.iter().find(|(known, _)| *known == name)?;
-        rest.iter().position(|word| {
-            let text = word.text.as_str();
-            let cluster = name.starts_with("python")
-                && text.starts_with('-')
-                && !text.starts_with("--")
-                && text.ends_with('c');
-            flags.contains(&text) || cluster
-        })
-    };
+    let flag = Evaluator::of(name)?.flag(rest);
     let script = at + 1 + flag? + 1;
     (script < words.len()).then_some(script)
 }
@@ -217,12 +266,18 @@ fn paths<'a>(lower: &mut Lower<'_, 'a>, text: Text<'a>, words: &[Word], at: usiz
             continue;
         }
         if name == "rm" && may_be_root(shown) {
-            let message = "when the values are empty this removes everything";
+            let (message, help) = match decided {
+                true => (
+                    "when the values are empty this removes everything",
+                    "put a fixed directory before it",
+                ),
+                false => ("this removes everything", "name what is to be removed"),
+            };
             let span = text.span(word.range.clone());
             lower.add(
                 Diagnostic::new(&codes::WIDE_PATH, span, message)
                     .severity(codes::Severity::Warning)
-                    .help("put a fixed directory before it"),
+                    .help(help),
             );
             continue;
         }

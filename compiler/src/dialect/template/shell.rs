@@ -2,10 +2,10 @@
 
 use super::Lower;
 use super::holes::{self, Piece};
-use super::node::json_inner;
+use super::spot::{Spot, fix};
 use super::words::Word;
 use crate::codes;
-use crate::diagnostic::{Diagnostic, Fix};
+use crate::diagnostic::{Applicability, Diagnostic};
 use crate::doc::Text;
 
 /// Words that mean something to a shell and nothing to anybody else.
@@ -92,11 +92,10 @@ fn expansion<'a>(lower: &mut Lower<'_, 'a>, text: Text<'a>, word: &Word, words: 
                     let inner = word.text.get(range.clone()).unwrap_or_default();
                     let name_end = inner.find([':', '-', '=', '?', '+']);
                     let (name, rest) = inner.split_at(name_end.unwrap_or(inner.len()));
-                    let default = [":-", ":=", "-", "="].iter();
-                    let default = default.map(|sign| rest.strip_prefix(sign));
-                    let default = default.flatten().next();
+                    let mut signs = [":-", ":=", "-", "="].iter();
+                    let default = signs.find_map(|sign| Some((*sign, rest.strip_prefix(*sign)?)));
                     let meant = match default {
-                        Some(default) => format!("{{{name}={default}}}"),
+                        Some((_, default)) => format!("{{{name}={default}}}"),
                         None => format!("{{{name}}}"),
                     };
                     let shell = words.iter().any(|word| {
@@ -113,9 +112,18 @@ fn expansion<'a>(lower: &mut Lower<'_, 'a>, text: Text<'a>, word: &Word, words: 
                     };
                     let span = text.span(whole);
                     let known = holes::is_name(name) && (rest.is_empty() || default.is_some());
-                    let fix = (known && !shell).then(|| {
-                        Fix::unsafe_(format!("write `{meant}`"), span, json_inner(&meant))
-                    });
+                    let at = Spot::of_word(text, word, range.start - 2);
+                    let dollar = at.edit(0..1, "");
+                    let message = format!("write `{meant}`");
+                    let fix = match default {
+                        _ if !known || shell => None,
+                        Some((sign, _)) => {
+                            let start = name.len() + 2;
+                            let equals = at.edit(start..start + sign.len(), "=");
+                            fix(Applicability::Unsafe, message, [dollar, equals])
+                        }
+                        None => fix(Applicability::Unsafe, message, [dollar]),
+                    };
                     // That nothing reads the name is no second mistake.
                     lower.use_name(name, span);
                     lower.report_once(

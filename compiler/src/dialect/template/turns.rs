@@ -3,11 +3,11 @@
 use super::Lower;
 use super::holes::{Hole, Sum};
 use super::names::{Env, repeat_name, turn_names};
+use super::spot::{Spot, fix};
 use crate::codes;
-use crate::diagnostic::{Diagnostic, Fix};
+use crate::diagnostic::{Applicability, Diagnostic};
 use crate::ir::flow::{Stage, Term, TermKind, Work, stages};
 use crate::source::Span;
-use std::ops::Range;
 
 /// The most underscores that ask for zeros.
 const MOST_UNDERSCORES: usize = 6;
@@ -19,7 +19,7 @@ impl<'a> Lower<'_, 'a> {
         hole: &Hole<'_>,
         inner: &str,
         env: &Env<'a>,
-        at: &dyn Fn(Range<usize>) -> Span,
+        at: &Spot<'_, 'a>,
     ) {
         let Some(copies) = env.copies else { return };
         let digits = match hole {
@@ -40,26 +40,25 @@ impl<'a> Lower<'_, 'a> {
         );
         let wide = "_".repeat(most - 1);
         let meant = format!("{wide}{}", &inner[underscores..]);
-        let finding = Diagnostic::new(&codes::NARROW_PADDING, at(0..inner.len()), message);
+        let finding = Diagnostic::new(&codes::NARROW_PADDING, at.span(0..inner.len()), message);
         self.report_once(match wide.len() <= MOST_UNDERSCORES {
-            true => finding
-                .help(format!("write `{{{meant}}}`"))
-                .fix(Fix::unsafe_(
-                    format!("write `{meant}`"),
-                    at(0..underscores),
-                    wide,
-                )),
+            true => finding.help(format!("write `{{{meant}}}`")).fix_if(fix(
+                Applicability::Unsafe,
+                format!("write `{meant}`"),
+                [at.edit(0..underscores, &wide)],
+            )),
             false => finding.help("use names that need not sort"),
         });
     }
 
-    /// The number of an inner `repeat` where that of the outer one is not to be had.
+    /// The number of a `repeat` inside of another one, where nothing reads that of the other one.
     pub fn hidden_turn(&mut self, body: &Stage, repeats: u32) {
-        let (own, _) = turn_names(repeats);
+        let (inner, _) = turn_names(repeats + 1);
+        let around: Vec<String> = (1..=repeats).map(|number| turn_names(number).0).collect();
         let (mut first, mut outer) = (None, false);
-        let mut look = |name: &str, span: Span| match name == own {
+        let mut look = |name: &str, span: Span| match name == inner {
             true => first = first.or(Some(span)),
-            false => outer |= name.starts_with("index"),
+            false => outer |= around.iter().any(|around| around == name),
         };
         stages(body, &mut |stage| {
             terms(stage).for_each(|term| turns(term, &mut look));
