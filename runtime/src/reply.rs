@@ -1,6 +1,9 @@
 //! Between the machine's values and the runtime's requests and outcomes.
 
-use crate::process::{ENVIRONMENT_MAX, ErrorKind, ExecError, Outcome, Request, Script, VALUE_MAX};
+use crate::process::{
+    ENVIRONMENT_MAX, ErrorKind, ExecError, Outcome, Request, Script, fits_environment,
+    is_posix_shell,
+};
 use crate::secret::Secrets;
 use rrc_vm::exports::exports;
 use rrc_vm::fault::{Failure, FailureKind};
@@ -136,33 +139,22 @@ fn promote(request: &mut Request) {
     let ambient = &mut request.ambient;
     let vars: usize = request.vars.iter().map(size).sum();
     let fits = vars + ambient.iter().map(size).sum::<usize>() <= ENVIRONMENT_MAX
-        && ambient
-            .iter()
-            .all(|(_, value)| value.len() <= VALUE_MAX && !value.contains('\0'));
+        && ambient.iter().all(|(_, value)| fits_environment(value));
     if fits {
         return;
     }
     let mut known: Vec<String> = request.vars.iter().map(|(name, _)| name.clone()).collect();
     known.sort_unstable();
+    let has_prologue = is_posix_shell(&request.program);
     ambient.retain_mut(|(name, value)| {
-        let wanted = known.binary_search(name).is_err() && mentions(&script.text, name);
+        let arrives = has_prologue || fits_environment(value);
+        let wanted = arrives && known.binary_search(name).is_err() && script.mentions(name);
         if wanted {
             let pair = (std::mem::take(name), std::mem::take(value));
             request.vars.push(pair);
         }
         !wanted
     });
-}
-
-/// Whether a name stands in a text, not as a part of a longer one.
-fn mentions(text: &str, name: &str) -> bool {
-    let part = |byte: Option<&u8>| byte.is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_');
-    let bytes = text.as_bytes();
-    !name.is_empty()
-        && text.match_indices(name).any(|(at, _)| {
-            let before = at.checked_sub(1).and_then(|before| bytes.get(before));
-            !part(before) && !part(bytes.get(at + name.len()))
-        })
 }
 
 /// How many fields most replies have.

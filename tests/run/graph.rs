@@ -46,6 +46,12 @@ fn a_script_waits_for_what_its_environment_gives_it() {
                   - {id: second, command: 'echo got $MY_VALUE $RECIPE_VAR_my_value'}\n";
     let all = report(recipe, &[], 0);
     assert_eq!(all["context"]["second"], "got 1 1");
+
+    let recipe = "# rrc: dialect = amplihack\nname: t\nschedule: graph\nsteps:\n\
+                  - {id: first, command: 'sleep 0.2; echo hello', output: p}\n\
+                  - {id: second, command: 'echo got $P'}\n";
+    let all = report(recipe, &[], 0);
+    assert_eq!(all["context"]["second"], "got hello");
 }
 
 #[test]

@@ -46,6 +46,30 @@ fn a_flood_of_output_is_counted_and_not_kept() {
 }
 
 #[test]
+fn a_large_value_does_not_break_a_program_that_is_no_shell() {
+    let long = format!("# {}", "x".repeat(100_000));
+    let folder = Folder::with(
+        "a.yaml",
+        format!(
+            "name: a\nsteps:\n\
+             - {{id: big, command: 'head -c 200000 /dev/zero | tr \"\\\\0\" x'}}\n\
+             - {{id: named, shell: python3, command: \"import os; print('BIG', 'BIG' in os.environ)\"}}\n\
+             - id: long\n  shell: python3\n  command: |\n    import sys, near\n    {long}\n    \
+               print(near.word, sys.argv, __name__)\n\
+             - id: other\n  shell: perl\n  command: |\n    {long}\n    print 'perl';\n"
+        ),
+    );
+    folder.write("near.py", "word = 'near'\n");
+    let all = run(&folder, &[], 0);
+    let printed = |id: &str| step(&all, id)["output"].as_str().unwrap().trim().to_owned();
+    assert_eq!(printed("named"), "BIG False");
+    let said = folder.sh("\"$RRC\" run a.yaml 2>&1").go();
+    said.out_has("warning named: `BIG` (200000 bytes) does not fit");
+    assert_eq!(printed("long"), "near ['-c'] __main__");
+    assert_eq!(printed("other"), "perl");
+}
+
+#[test]
 fn a_large_value_arrives_wherever_it_stands() {
     let big = "é".repeat(150_000);
     let positions = [

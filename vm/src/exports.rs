@@ -129,7 +129,7 @@ fn is_identifier(name: &str) -> bool {
 /// run, where they look for programs, configuration, repositories and certificates, and how they
 /// talk to the terminal. A variable that happens to be called `path` or `git_dir` must not
 /// change what the programs of a script do.
-fn is_reserved(alias: &str) -> bool {
+pub fn is_reserved(alias: &str) -> bool {
     RESERVED.contains(&alias)
         || RESERVED_PREFIXES
             .iter()

@@ -4,6 +4,7 @@
 //! each iteration.
 
 use super::literal::literal;
+use super::recipe::add_step;
 use super::text::Lower;
 use crate::codes;
 use crate::diagnostic::Diagnostic;
@@ -128,7 +129,12 @@ impl Lower<'_> {
                     .help("add a step, or remove the loop"),
             );
         }
-        let mut steps: Vec<Step> = items.iter().filter_map(|item| self.step(*item)).collect();
+        let mut steps = Vec::with_capacity(items.len());
+        for item in items {
+            if let Some(step) = self.step(*item) {
+                add_step(&mut steps, *item, step);
+            }
+        }
         if fields.boolean("once", self.report).unwrap_or(false) {
             steps.iter_mut().for_each(once);
         }

@@ -441,13 +441,8 @@ impl Lower<'_> {
         let mut steps = Vec::with_capacity(items.len());
         for (index, item) in items.iter().enumerate() {
             self.step_fact(*item, index);
-            let group = item.get("parallel_group").and_then(|group| group.text());
-            let Some(step) = self.step(*item) else {
-                continue;
-            };
-            match group {
-                Some(group) => join_group(&mut steps, group.text(), group.inner(), step),
-                None => steps.push(step),
+            if let Some(step) = self.step(*item) {
+                add_step(&mut steps, *item, step);
             }
         }
         steps
@@ -611,6 +606,13 @@ fn hidden(id: String, span: Span, kind: StepKind) -> Step {
 }
 
 /// Neighbours of one group run side by side.
+pub fn add_step(steps: &mut Vec<Step>, item: Doc<'_>, step: Step) {
+    match item.get("parallel_group").and_then(|group| group.text()) {
+        Some(group) => join_group(steps, group.text(), group.inner(), step),
+        None => steps.push(step),
+    }
+}
+
 fn join_group(steps: &mut Vec<Step>, name: &str, span: Span, step: Step) {
     if let Some(last) = steps.last_mut()
         && last.kind == StepKind::Group

@@ -260,12 +260,12 @@ impl Lower<'_> {
         }
         let said = self.report.findings.len();
         self.prints_json = fields.boolean("parse_json", &mut Report::default()) == Some(true);
-        let script = self.script(command);
-        self.prints_json = false;
-        // Another shell reads another language.
         let program = shell.map_or("bash", |shell| {
             shell.text().rsplit('/').next().unwrap_or("")
         });
+        let script = self.script_for(program, command);
+        self.prints_json = false;
+        // Another shell reads another language.
         if !["bash", "sh"].contains(&program) {
             strange::other_language(command, program, self.report);
             let mut number = 0;

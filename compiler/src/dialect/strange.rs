@@ -179,7 +179,9 @@ pub fn beside_steps(fields: &Fields<'_>, report: &mut Report) {
 
 /// A hole becomes a variable of the shell, which programs in other languages do not read.
 pub fn other_language(command: Text<'_>, program: &str, report: &mut Report) {
-    const SHELLS: [&str; 5] = ["dash", "zsh", "ksh", "ash", "busybox"];
+    const SHELLS: &[&str] = &[
+        "dash", "zsh", "ksh", "ksh93", "mksh", "ash", "yash", "rbash", "busybox",
+    ];
     if SHELLS.contains(&program) || program.contains("{{") {
         return;
     }

@@ -351,8 +351,24 @@ impl Lower<'_> {
             .add(Diagnostic::new(&codes::SECRET_IN_ARGV, span, message).help(help));
     }
 
+    /// A plain shell prints the `$` of `$'…'`, and the value stands between two of them.
+    fn no_dollar_quotes(&mut self, shell: &str, written: Written<'_>, hole: &Hole) {
+        let text = &written.text()[hole.range.clone()];
+        let message =
+            format!("no value can go safely where `{text}` stands: `{shell}` may not know `$'…'`");
+        let span = written.span(hole.range.clone());
+        self.report.add(
+            Diagnostic::new(&codes::NO_SAFE_FORM, span, message)
+                .help("write it in double quotes, or let bash run the text"),
+        );
+    }
+
     /// Shell text: its holes become parameters of the script.
     pub fn script(&mut self, written: Written<'_>) -> Script {
+        self.script_for("bash", written)
+    }
+
+    pub fn script_for(&mut self, shell: &str, written: Written<'_>) -> Script {
         let scanned = expr::scan(written.text());
         halves::suspect(written, &scanned.unclosed, false, &mut self.suspects);
         self.holes(written, scanned.problems);
@@ -425,6 +441,9 @@ impl Lower<'_> {
         portable::quoted(written, &holes, &compiled.positions, &mut self.quoted);
         for (hole, position) in holes.iter().zip(&compiled.positions) {
             self.secret_in_argv(written, hole, position);
+            if matches!(shell, "sh" | "dash") && position.quote == shell::Quote::AnsiC {
+                self.no_dollar_quotes(shell, written, hole);
+            }
         }
         let value = |hole: &Hole| self.hole(written, hole);
         script.vars.reserve_exact(holes.len());

@@ -3,8 +3,10 @@
 use super::{Scope, binds};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Report};
-use crate::ir::{Call, Expr, ExprKind, Node, Step, visit};
+use crate::ir::{Action, Call, Exports, Expr, ExprKind, Mention, Node, Step, visit};
+use crate::shell::{Mentioned, spelt, stands_for};
 use crate::source::Span;
+use rrc_vm::exports::is_reserved;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 impl<'a> Scope<'a> {
@@ -23,6 +25,10 @@ impl<'a> Scope<'a> {
             }
         }
         clashes.say(report);
+        let spelt_writers: FxHashMap<_, _> = writers
+            .iter()
+            .map(|(name, (number, place))| (spelt(name), (*name, *number, *place)))
+            .collect();
         for (number, branch) in branches.iter().enumerate() {
             let mut check = |expr: &Expr| {
                 let ExprKind::Var { name, .. } = &expr.kind else {
@@ -36,6 +42,18 @@ impl<'a> Scope<'a> {
                 }
             };
             visit::steps(branch, &mut |step| visit::walk_step(step, &mut check));
+            visit::steps(branch, &mut |step| {
+                for_environment(step, |mention| {
+                    stands_for(&mention.name, |name| {
+                        let other = spelt_writers.get(name);
+                        let other = other.filter(|(_, writer, _)| *writer != number);
+                        if let Some((name, _, place)) = other {
+                            report.add(reads_sibling(name, mention.span, *place));
+                        }
+                        other.is_some()
+                    });
+                });
+            });
         }
         // What one of them sets is unknown to the others, but known afterwards.
         for branch in branches {
@@ -127,6 +145,36 @@ impl<'a> Clashes<'a> {
                     .label(first, "the other one is here")
                     .help("give each of them a variable of its own"),
             );
+        }
+    }
+}
+
+/// What the script of a step reads of the variables that it finds in its environment.
+fn for_environment(step: &Step, mut each: impl FnMut(&Mention)) {
+    let Node::Act(action) = &step.node else {
+        return;
+    };
+    let Action::Exec(exec) = &**action else {
+        return;
+    };
+    if exec.exports != Exports::Everything {
+        return;
+    }
+    let mentions = &exec.script.mentions;
+    let own = |name: &str| {
+        let set = |other: &Mention| other.how == Mentioned::Set && other.name == name;
+        mentions.iter().any(set)
+            || exec.env.iter().any(|(other, _)| other == name)
+            || exec.script.vars.iter().any(|var| var.name == name)
+    };
+    let mut seen = FxHashSet::default();
+    for mention in mentions {
+        if matches!(mention.how, Mentioned::Expanded | Mentioned::Guarded)
+            && !is_reserved(&mention.name)
+            && !own(&mention.name)
+            && seen.insert(mention.name.as_str())
+        {
+            each(mention);
         }
     }
 }

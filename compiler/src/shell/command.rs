@@ -23,9 +23,9 @@ pub(super) enum End {
 #[derive(Default)]
 pub(super) struct Simple {
     pub words: Vec<Word>,
-    /// Heredocs and here-strings that it reads.
+    /// Heredocs that it reads, and holes in here-strings and in what `<(…)` prints for it.
     pub heres: Vec<usize>,
-    pub here_strings: Vec<usize>,
+    pub fed: Vec<usize>,
     /// Whether an assignment or a redirection stands before the first word.
     begun: bool,
 }
@@ -35,7 +35,7 @@ impl Simple {
     fn clear(&mut self) {
         self.words.clear();
         self.heres.clear();
-        self.here_strings.clear();
+        self.fed.clear();
         self.begun = false;
     }
 }
@@ -167,6 +167,8 @@ impl Scan<'_, '_, '_> {
                     for hole in &name.holes {
                         self.note(*hole, around);
                     }
+                    let name = name.literal().map(str::to_owned);
+                    self.found.functions.extend(name);
                     simple.clear();
                 } else {
                     self.lose(Refusal::Lost);
@@ -179,20 +181,17 @@ impl Scan<'_, '_, '_> {
     /// A redirection, from its operator on.
     fn redirection(&mut self, simple: &mut Simple) {
         simple.begun = true;
-        // What names the descriptor has been read as a word of its own: `2>`, `{fd}>`.
-        if let Some(last) = simple.words.last()
-            && last.end == self.pos
-            && last.plain().is_some_and(|text| {
-                text.bytes().all(|byte| byte.is_ascii_digit())
-                    || (text.starts_with('{') && text.ends_with('}'))
-            })
+        // What names the descriptor has been read as a word of its own: `2>`, `{fd}>`, `{fds[0]}>`.
+        if let Some(last) = simple
+            .words
+            .pop_if(|last| last.end == self.pos && last.is_descriptor())
         {
-            simple.words.pop();
+            self.variable_argument(&last);
         }
         if self.take("<<<") {
             self.blanks();
             let word = self.word(Around::new(Place::HereString), Mode::Plain);
-            simple.here_strings.extend(word.holes);
+            simple.fed.extend(word.holes);
             return;
         }
         if self.take("<<") {
@@ -207,11 +206,9 @@ impl Scan<'_, '_, '_> {
             let _ = operators.iter().any(|operator| self.take(operator));
         }
         self.blanks();
-        let around = Around {
-            integer: number,
-            ..Around::new(Place::Redirection)
-        };
-        self.word(around, Mode::Plain);
+        let around = Around::new(Place::Redirection).integer(number);
+        let word = self.word(around, Mode::Plain);
+        simple.fed.extend(word.printed);
     }
 
     /// A word of a command. False if it ends the list.
@@ -273,7 +270,9 @@ impl Scan<'_, '_, '_> {
                 "function" => {
                     self.blanks();
                     let name = Around::new(Place::Name).refuse(Refusal::FunctionName);
-                    self.word(name, Mode::Plain);
+                    let name = self.word(name, Mode::Plain);
+                    let name = name.literal().map(str::to_owned);
+                    self.found.functions.extend(name);
                     self.blanks();
                     if self.take("(") {
                         self.blanks();
@@ -387,9 +386,7 @@ impl Scan<'_, '_, '_> {
             self.found.declare_array(&name);
             word.push(EXPANSION, true);
         } else {
-            let declared = self.found.declared.get(&name).copied().unwrap_or_default();
-            let mut around = Around::new(place);
-            around.integer = declared.integer || is_numeric_variable(&name);
+            let around = Around::new(place).integer(self.found.evaluates(&name));
             self.word_into(around, Mode::Plain, &mut word);
             if is_source_variable(&name) {
                 for hole in &word.holes {
@@ -436,6 +433,7 @@ impl Scan<'_, '_, '_> {
         if !self.enter() {
             return;
         }
+        let integer = self.found.evaluates(name);
         loop {
             self.lines();
             match self.peek() {
@@ -450,11 +448,12 @@ impl Scan<'_, '_, '_> {
                     self.take("+");
                     self.take("=");
                     // One value for one index, as in an assignment.
-                    self.word(Around::new(Place::Assignment), Mode::Plain);
+                    self.word(Around::new(Place::Assignment).integer(integer), Mode::Plain);
                 }
                 Some(_) => {
                     let start = self.pos;
-                    let word = self.word(Around::new(Place::ArrayElement), Mode::Plain);
+                    let around = Around::new(Place::ArrayElement).integer(integer);
+                    let word = self.word(around, Mode::Plain);
                     self.brace_ranges(&word);
                     if self.pos == start {
                         self.lose(Refusal::Lost);
@@ -476,7 +475,10 @@ impl Scan<'_, '_, '_> {
             return;
         }
         let name = Around::new(Place::Name).refuse(Refusal::LoopName);
-        self.word(name, Mode::Plain);
+        let name = self.word(name, Mode::Plain);
+        let integer = name
+            .literal()
+            .is_some_and(|name| self.found.evaluates(name));
         self.lines();
         let start = self.pos;
         if self.word(Around::new(Place::ForWord), Mode::Plain).plain() != Some("in") {
@@ -486,7 +488,7 @@ impl Scan<'_, '_, '_> {
         loop {
             self.blanks();
             let start = self.pos;
-            let word = self.word(Around::new(Place::ForWord), Mode::Plain);
+            let word = self.word(Around::new(Place::ForWord).integer(integer), Mode::Plain);
             self.brace_ranges(&word);
             if self.pos == start {
                 return;
@@ -588,10 +590,7 @@ impl Scan<'_, '_, '_> {
                         self.mark_integer(*hole);
                     }
                     self.or_empty(&left);
-                    Around {
-                        integer: true,
-                        ..Around::new(Place::Test)
-                    }
+                    Around::new(Place::Test).integer(true)
                 }
                 "-v" | "-R" => Around::new(Place::Name),
                 _ => Around::new(Place::Test),
@@ -605,14 +604,6 @@ pub(super) fn is_declaration(name: &str) -> bool {
     matches!(
         name,
         "export" | "declare" | "typeset" | "local" | "readonly"
-    )
-}
-
-/// Variables that bash evaluates as arithmetic when they are set.
-fn is_numeric_variable(name: &str) -> bool {
-    matches!(
-        name,
-        "SECONDS" | "RANDOM" | "SRANDOM" | "OPTIND" | "HISTCMD" | "COLUMNS" | "LINES" | "HISTSIZE"
     )
 }
 

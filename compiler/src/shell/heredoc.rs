@@ -28,6 +28,8 @@ pub(super) struct Here {
     /// The holes right in its body.
     pub holes: Vec<usize>,
     pub program: Option<String>,
+    /// What is read from it may come into a variable that evaluates it.
+    pub evaluated: bool,
     /// How it is rewritten, if values are pasted into it.
     pub paste: Option<Paste>,
 }
@@ -117,7 +119,7 @@ impl Scan<'_, '_, '_> {
     }
 
     /// Where the current unit stands in the text.
-    fn offset(&self) -> usize {
+    pub(super) fn offset(&self) -> usize {
         match (self.row.get(self.pos), self.row.last()) {
             (Some(unit), _) => unit.at(),
             (None, Some(last)) => last.at() + 1,

@@ -72,6 +72,10 @@ pub fn mentions(text: &str) -> Vec<MentionAt> {
         } else {
             (start..at, Mentioned::Word)
         };
+        // A letter by itself is seldom a name.
+        if name.len() == 1 && range.start == start && how != Mentioned::Set {
+            continue;
+        }
         found.push(MentionAt {
             name: name.to_string(),
             range,
@@ -96,8 +100,7 @@ fn is_exported(name: &str) -> bool {
     let capitals = |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_';
     name.strip_prefix("RECIPE_VAR_")
         .is_some_and(|rest| !rest.is_empty())
-        || (name.len() > 1 && name.starts_with(|c: char| c.is_ascii_uppercase()))
-            && name.bytes().all(capitals)
+        || name.starts_with(|c: char| c.is_ascii_uppercase()) && name.bytes().all(capitals)
 }
 
 /// Whether a script sets the name that stands between these, of which the first is on its line.
@@ -161,7 +164,8 @@ mod tests {
 
     #[test]
     fn names_are_found_with_how_they_are_used() {
-        let text = "A1=2\necho $RECIPE_VAR_x ${TASK:-none} '${REPO}' \\$NO word \"$A1\"\n# $GONE\n";
+        let text =
+            "A1=2\necho $RECIPE_VAR_x ${TASK:-none} '${REPO}' \\$NO word \"$A1\"\n# $GONE\nB $C\n";
         let found: Vec<(String, Mentioned)> = mentions(text)
             .into_iter()
             .map(|mention| (text[mention.range].to_string(), mention.how))
@@ -174,6 +178,7 @@ mod tests {
             ("NO", Mentioned::Word),
             ("$A1", Mentioned::Expanded),
             ("GONE", Mentioned::Word),
+            ("$C", Mentioned::Expanded),
         ];
         let expected: Vec<(String, Mentioned)> = expected
             .into_iter()

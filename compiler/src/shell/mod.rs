@@ -108,6 +108,7 @@ pub fn compile(text: &str, holes: &[HoleAt]) -> Script {
         heres: Vec::new(),
         sources: Vec::new(),
         declared: Default::default(),
+        functions: Default::default(),
         lost: None,
     };
     if well_placed(text, holes) {
@@ -139,6 +140,9 @@ pub fn compile(text: &str, holes: &[HoleAt]) -> Script {
         for hole in &here.holes {
             if let Some(position) = positions.get_mut(*hole) {
                 position.program.clone_from(&here.program);
+                if here.evaluated {
+                    position.evaluate(holes[*hole].filter);
+                }
             }
         }
     }

@@ -2,6 +2,7 @@
 //!
 //! Pure data: nothing here reads shell text.
 
+use super::Filter;
 use crate::diagnostic::Applicability;
 use std::ops::Range;
 
@@ -108,6 +109,22 @@ impl Position {
         self.refusal == Some(Refusal::Lost)
     }
 
+    /// The text here is evaluated as arithmetic after the quotes are gone.
+    pub(super) fn evaluate(&mut self, filter: Filter) {
+        match (filter, self.reach) {
+            (Filter::Raw, _) => {}
+            (_, Use::Env) => self.reach = Use::Integer { or_empty: false },
+            (_, Use::Words) => self.refuse(Refusal::OneWordOnly),
+            (_, Use::Paste) => self.refuse(Refusal::Evaluated),
+            (_, Use::Integer { .. } | Use::Unused | Use::Refused) => {}
+        }
+    }
+
+    pub(super) fn refuse(&mut self, why: Refusal) {
+        self.reach = Use::Refused;
+        self.refusal.get_or_insert(why);
+    }
+
     pub(super) fn unknown() -> Position {
         Position {
             quote: Quote::Bare,
@@ -172,6 +189,7 @@ pub(super) enum Refusal {
     VariableArgument,
     ArrayDeclaration,
     Nameref,
+    Evaluated,
     AnsiInDouble,
     QuoteInArithmetic,
     ControlEscape,
@@ -201,6 +219,7 @@ impl Refusal {
             }
             Refusal::ArrayDeclaration => "the value would be read as the source of an array",
             Refusal::Nameref => "the value would be read as the name of a variable",
+            Refusal::Evaluated => "what is read into a variable declared with `-i` is evaluated",
             Refusal::AnsiInDouble => "it stands in `$'…'` inside a double-quoted expansion",
             Refusal::QuoteInArithmetic => "it stands in single quotes inside arithmetic",
             Refusal::ControlEscape => "`\\c` takes the next character",
@@ -231,6 +250,7 @@ impl Refusal {
             }
             Refusal::ArrayDeclaration => "write the value in parentheses, as one element: `x=(…)`",
             Refusal::Nameref => "use a fixed name",
+            Refusal::Evaluated => "declare the variable without `-i`",
             Refusal::AnsiInDouble => "assign the text to a variable first",
             Refusal::QuoteInArithmetic => "remove the quotes",
             Refusal::ControlEscape => "write the control character as `\\x…`",

@@ -9,6 +9,7 @@ use super::command::{Feed, Simple, is_declaration};
 use super::position::{Place, Quote, Refusal, Use};
 use super::scan::{Declared, HOLE, Scan, Source};
 use super::word::Word;
+use std::ops::Range;
 
 /// Programs that run the command that follows their own options.
 fn is_wrapper(program: &str) -> bool {
@@ -71,7 +72,7 @@ struct SourceOptions(&'static [char], &'static [&'static str]);
 impl SourceOptions {
     fn of(program: &str) -> Option<SourceOptions> {
         Some(match program {
-            "su" | "script" => SourceOptions(&['c'], &[]),
+            "su" | "script" | "flock" => SourceOptions(&['c'], &["--command"]),
             "node" | "bun" | "deno" => SourceOptions(&['e', 'p'], &["--eval", "--print"]),
             "perl" => SourceOptions(&['e', 'E'], &[]),
             "ruby" | "lua" | "Rscript" | "osascript" => SourceOptions(&['e'], &[]),
@@ -89,6 +90,11 @@ impl SourceOptions {
         let short = option.starts_with('-') && !option.starts_with("--");
         short && option.ends_with(*letters) || words.contains(&option)
     }
+}
+
+/// Whether options may stand after the first operand of the program.
+fn options_follow_operands(program: &str) -> bool {
+    matches!(program, "sed" | "psql" | "su" | "script" | "flock")
 }
 
 /// Whether this option of the program is followed by source.
@@ -197,8 +203,25 @@ impl Scan<'_, '_, '_> {
                     here.program = Some(program.to_owned());
                 }
             }
-            for hole in simple.here_strings.iter().chain(&feed.holes) {
+            for hole in simple.fed.iter().chain(&feed.holes) {
                 self.mark_program(*hole, program);
+            }
+        }
+        if matches!(program, "source" | ".")
+            && let Some(file) = words.get(index + 1)
+        {
+            for hole in &file.printed {
+                self.mark_program(*hole, program);
+            }
+        }
+        if self.evaluates_input(program, words) {
+            for here in simple.heres.iter().chain(&feed.heres) {
+                if let Some(here) = self.found.heres.get_mut(*here) {
+                    here.evaluated = true;
+                }
+            }
+            for hole in simple.fed.iter().chain(&feed.holes) {
+                self.mark_integer(*hole);
             }
         }
         let passes = matches!(program, "cat" | "echo" | "printf" | "tee");
@@ -207,12 +230,31 @@ impl Scan<'_, '_, '_> {
         }
         if pipe && passes {
             feed.heres.extend(&simple.heres);
-            feed.holes.extend(&simple.here_strings);
+            feed.holes.extend(&simple.fed);
             if matches!(program, "echo" | "printf") {
                 feed.holes
                     .extend(words.iter().flat_map(|word| word.holes.iter().copied()));
             }
         }
+    }
+
+    /// Whether what a command reads comes into variables that evaluate it. Of a compound command
+    /// and of a function it is not known what in them reads.
+    fn evaluates_input(&self, program: &str, words: &[Word]) -> bool {
+        let reads = matches!(program, "read" | "mapfile" | "readarray");
+        let opaque = words.is_empty() || self.found.functions.contains(program);
+        (reads || opaque) && self.found.evaluates_input()
+    }
+
+    /// The holes in this range that a command prints which prints its arguments.
+    pub(super) fn printed(&self, range: Range<usize>) -> Vec<usize> {
+        let holes = self.found.hole_at(range.start)..self.found.hole_at(range.end);
+        let is_printed = |hole: &usize| {
+            let position = self.found.positions.get(*hole).and_then(Option::as_ref);
+            let command = position.and_then(|position| position.command.as_deref());
+            matches!(command, Some("echo" | "printf"))
+        };
+        holes.filter(is_printed).collect()
     }
 
     fn judge_sources(&mut self, program: &str, words: &[Word], index: usize) {
@@ -232,7 +274,7 @@ impl Scan<'_, '_, '_> {
                     if let Some(source) = words.get(before + 1) {
                         self.mark_source(source, name, before + 2 == words.len());
                     }
-                } else if !option.starts_with('-') && name != "sed" && name != "psql" {
+                } else if !option.starts_with('-') && !options_follow_operands(name) {
                     break;
                 }
             }
@@ -319,9 +361,7 @@ impl Scan<'_, '_, '_> {
         let rest = words.get(index + 1..).unwrap_or(&[]);
         match program {
             "let" => {
-                for hole in rest.iter().flat_map(|word| &word.holes) {
-                    self.mark_integer(*hole);
-                }
+                self.mark_integers(rest);
             }
             "unset" => {
                 for word in rest {
@@ -335,11 +375,13 @@ impl Scan<'_, '_, '_> {
                         self.mark_source(&pair[1], program, false);
                     }
                 }
-                for name in rest.iter().filter_map(Word::literal) {
+                for name in rest.iter().filter_map(Word::literal).chain(["MAPFILE"]) {
                     self.found.declare_array(name);
+                    self.declare_read(name);
                 }
             }
             "read" => {
+                self.declare_read("REPLY");
                 let mut skip = false;
                 for (at, word) in rest.iter().enumerate() {
                     let option = word.literal().unwrap_or("");
@@ -355,12 +397,31 @@ impl Scan<'_, '_, '_> {
                         skip = option.ends_with(['p', 'd', 'n', 'N', 't', 'u', 'i']);
                     } else if word.shape.first() != Some(&b'-') {
                         self.variable_argument(word);
+                        self.declare_read(word.variable());
                     }
                 }
             }
-            "printf" | "test" | "[" | "wait" => {
+            "getopts" if self.found.evaluates("OPTARG") => self.mark_integers(rest),
+            "printf" => match rest {
+                [flag, name, printed @ ..] if flag.literal() == Some("-v") => {
+                    self.variable_argument(name);
+                    if self.found.evaluates(name.variable()) {
+                        self.mark_integers(printed);
+                    }
+                }
+                [glued, printed @ ..] if glued.shape.starts_with(b"-v") => {
+                    for hole in &glued.holes {
+                        self.mark_refused(*hole, Refusal::VariableArgument);
+                    }
+                    let name = glued.literal().unwrap_or("").trim_start_matches("-v");
+                    if self.found.evaluates(name) {
+                        self.mark_integers(printed);
+                    }
+                }
+                _ => {}
+            },
+            "test" | "[" | "wait" => {
                 let flags: &[&str] = match program {
-                    "printf" => &["-v"],
                     "wait" => &["-p"],
                     _ => &["-v", "-R"],
                 };
@@ -399,15 +460,18 @@ impl Scan<'_, '_, '_> {
                     indexed: flags.contains('a'),
                     array: flags.contains(['a', 'A']),
                     integer: flags.contains('i'),
+                    reference: flags.contains('n'),
+                    read: false,
                 },
             );
             let declared = self.found.declared.get(name).copied().unwrap_or_default();
+            let evaluated = flags.contains('i') || self.found.evaluates(name);
             for hole in &word.holes {
                 if flags.contains('n') && program != "export" {
                     self.mark_refused(*hole, Refusal::Nameref);
                 } else if flags.contains(['a', 'A']) || (declared.array && program != "export") {
                     self.mark_refused(*hole, Refusal::ArrayDeclaration);
-                } else if flags.contains('i') || declared.integer {
+                } else if evaluated {
                     self.mark_integer(*hole);
                 }
             }
@@ -471,24 +535,29 @@ impl Scan<'_, '_, '_> {
             return;
         }
         if let Some(Some(position)) = self.found.positions.get_mut(hole) {
-            position.reach = Use::Refused;
-            position.refusal.get_or_insert(why);
+            position.refuse(why);
         }
     }
 
-    /// The text here is evaluated as arithmetic after the quotes are gone.
     pub(super) fn mark_integer(&mut self, hole: usize) {
-        match self.filter(hole) {
-            Filter::Raw => {}
-            Filter::Words => self.mark_refused(hole, Refusal::OneWordOnly),
-            Filter::None | Filter::Json => {
-                if let Some(Some(position)) = self.found.positions.get_mut(hole)
-                    && position.reach == Use::Env
-                {
-                    position.reach = Use::Integer { or_empty: false };
-                }
-            }
+        let filter = self.filter(hole);
+        if let Some(Some(position)) = self.found.positions.get_mut(hole) {
+            position.evaluate(filter);
         }
+    }
+
+    fn mark_integers(&mut self, words: &[Word]) {
+        for hole in words.iter().flat_map(|word| &word.holes) {
+            self.mark_integer(*hole);
+        }
+    }
+
+    fn declare_read(&mut self, name: &str) {
+        let read = Declared {
+            read: true,
+            ..Declared::default()
+        };
+        self.found.declare(name, read);
     }
 
     pub(super) fn or_empty(&mut self, holes: &[usize]) {

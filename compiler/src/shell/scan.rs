@@ -7,7 +7,7 @@
 use super::heredoc::{Here, Pending};
 use super::position::{Place, Position, Quote, Refusal, Use};
 use super::{Filter, HoleAt};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
 
 /// Stands for a hole in a row of units; no byte of UTF-8 text has this value.
@@ -62,7 +62,12 @@ pub(super) struct Declared {
     pub indexed: bool,
     /// An array of either kind.
     pub array: bool,
+    /// What is assigned to it is evaluated as arithmetic.
     pub integer: bool,
+    /// Stands for another variable, of whichever kind.
+    pub reference: bool,
+    /// Set from standard input.
+    pub read: bool,
 }
 
 /// A word that another program reads as its source.
@@ -81,6 +86,7 @@ pub(super) struct Found<'a> {
     pub heres: Vec<Here>,
     pub sources: Vec<Source>,
     pub declared: FxHashMap<String, Declared>,
+    pub functions: FxHashSet<String>,
     /// Set once the reader no longer knows where it is; what follows is not guessed at.
     pub lost: Option<Refusal>,
 }
@@ -98,6 +104,21 @@ impl Found<'_> {
         known.indexed |= more.indexed;
         known.array |= more.array;
         known.integer |= more.integer;
+        known.reference |= more.reference;
+        known.read |= more.read;
+    }
+
+    /// Whether the shell evaluates what is assigned to a variable, or may.
+    pub fn evaluates(&self, name: &str) -> bool {
+        let declared = self.declared.get(name).copied().unwrap_or_default();
+        let any_integer = || self.declared.values().any(|other| other.integer);
+        declared.integer || is_numeric_variable(name) || (declared.reference && any_integer())
+    }
+
+    /// Whether some command of the text reads into such a variable.
+    pub fn evaluates_input(&self) -> bool {
+        let mut read = self.declared.iter().filter(|(_, declared)| declared.read);
+        read.any(|(name, _)| self.evaluates(name))
     }
 
     pub fn declare_array(&mut self, name: &str) {
@@ -107,6 +128,14 @@ impl Found<'_> {
         };
         self.declare(name, array);
     }
+}
+
+/// Variables that bash evaluates as arithmetic when they are set.
+fn is_numeric_variable(name: &str) -> bool {
+    matches!(
+        name,
+        "SECONDS" | "RANDOM" | "SRANDOM" | "OPTIND" | "HISTCMD" | "COLUMNS" | "LINES" | "HISTSIZE"
+    )
 }
 
 /// What holds for a hole that stands here.
@@ -135,6 +164,10 @@ impl Around {
 
     pub fn place(self, place: Place) -> Around {
         Around { place, ..self }
+    }
+
+    pub fn integer(self, integer: bool) -> Around {
+        Around { integer, ..self }
     }
 
     pub fn refuse(self, refusal: Refusal) -> Around {
@@ -318,7 +351,7 @@ fn reach(filter: Filter, around: Around, in_backticks: bool) -> (Use, Option<Ref
             );
             if let Some(why) = around.refusal {
                 refused(why)
-            } else if around.quote != Quote::Bare || !several {
+            } else if around.quote != Quote::Bare || !several || around.integer {
                 refused(Refusal::OneWordOnly)
             } else if in_backticks {
                 refused(Refusal::BacktickPaste)

@@ -207,6 +207,8 @@ fn where_no_form_is_safe_the_hole_is_refused() {
         ("declare -A m; [[ -v m[{{v}}] ]]", Refusal::VariableArgument),
         ("declare -a a={{v}}", Refusal::ArrayDeclaration),
         ("declare -n a={{v}}", Refusal::Nameref),
+        ("declare -i x; read x <<'E'\n{{v}}\nE\n", Refusal::Evaluated),
+        ("declare -ia a=({{v|words}})", Refusal::OneWordOnly),
         ("echo \"${x:-$'{{v}}'}\"", Refusal::AnsiInDouble),
         ("echo $'\\c{{v}}'", Refusal::ControlEscape),
         ("echo $(( '{{v}}' ))", Refusal::QuoteInArithmetic),
@@ -246,6 +248,11 @@ fn holes_in_program_text_are_found() {
         ("bash <<< \"a {{v}}\"", "bash"),
         ("echo \"a {{v}}\" | sh", "sh"),
         ("PS4={{v}}", "PS4"),
+        ("source <(printf %s {{v}})", "source"),
+        (". <(echo \"a {{v}}\")", "."),
+        ("bash < <(echo {{v}})", "bash"),
+        ("flock x -c {{v}}", "flock"),
+        ("su user -c \"a {{v}}\"", "su"),
     ] {
         assert_eq!(reads(text).as_deref(), Some(program), "{text}");
     }
@@ -259,6 +266,8 @@ fn holes_in_program_text_are_found() {
         "awk -v a={{v}} '{print a}' f",
         "sed -e 's/a/b/' {{v}}",
         "ssh {{v}} ls",
+        "source <(grep {{v}} f)",
+        "flock {{v}} make",
         "cat > x.py <<'E'\n{{v}}\nE\n",
         "grep -e {{v}} f",
         "echo {{v}} | grep a | bash",

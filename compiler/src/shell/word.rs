@@ -15,6 +15,8 @@ pub(super) struct Word {
     pub bare: SmallVec<[bool; 32]>,
     /// The holes right in it: not those in a command substitution, which belong to its commands.
     pub holes: SmallVec<[usize; 2]>,
+    /// Those that a command in a `<(…)` of it prints.
+    pub printed: Vec<usize>,
     /// Whether any part is quoted, so that it is no reserved word.
     pub quoted: bool,
     /// The offset of its first unit in the row, and of the unit after it.
@@ -41,6 +43,28 @@ impl Word {
     /// Its text, if it is literal and nothing of it is quoted.
     pub fn plain(&self) -> Option<&str> {
         if self.quoted { None } else { self.literal() }
+    }
+
+    /// Whether, right before a redirection, it names the descriptor or the variable for it.
+    pub fn is_descriptor(&self) -> bool {
+        match self.plain() {
+            Some(text) if text.bytes().all(|byte| byte.is_ascii_digit()) => true,
+            Some(text) => text.starts_with('{') && text.ends_with('}'),
+            // Quotes or a hole in the index leave it one.
+            None => {
+                let bare = |at: Option<usize>| at.is_some_and(|at| self.bare[at]);
+                let open = self.shape.iter().position(|byte| *byte == b'[');
+                self.shape.starts_with(b"{") && self.shape.ends_with(b"]}") && bare(open)
+            }
+        }
+    }
+
+    /// The variable that it names, with or without an index.
+    pub fn variable(&self) -> &str {
+        let is_part = |byte: &u8| *byte == b'_' || byte.is_ascii_alphanumeric();
+        let end = self.shape.iter().position(|byte| !is_part(byte));
+        let name = &self.shape[..end.unwrap_or(self.shape.len())];
+        std::str::from_utf8(name).unwrap_or("")
     }
 
     /// Whether it is made of holes alone.
@@ -89,9 +113,13 @@ impl Scan<'_, '_, '_> {
                 b'&' if parens == 0 && (mode == Mode::Plain || self.sees("&&")) => break,
                 b'|' if parens == 0 && (mode == Mode::Plain || self.sees("||")) => break,
                 b'<' | b'>' if self.peek_at(1) == Some(b'(') => {
+                    let start = self.offset();
                     self.skip(2);
                     word.push(EXPANSION, true);
                     self.substitution();
+                    if byte == b'<' {
+                        word.printed.extend(self.printed(start..self.offset()));
+                    }
                 }
                 b'<' | b'>' if parens == 0 && mode == Mode::Plain => break,
                 b'(' => {
@@ -458,16 +486,14 @@ impl Scan<'_, '_, '_> {
             Some(b':') => {
                 self.skip(1);
                 if matches!(self.peek(), Some(b'-' | b'=' | b'?' | b'+')) {
-                    self.skip(1);
-                    self.inside(around.place(Place::Default), Inside::Default, b"}", word);
+                    self.default(&name, around, word);
                 } else {
                     self.arithmetic(around.arithmetic(Place::Substring), b'}', word);
                 }
                 self.close_brace();
             }
             Some(b'-' | b'=' | b'?' | b'+') => {
-                self.skip(1);
-                self.inside(around.place(Place::Default), Inside::Default, b"}", word);
+                self.default(&name, around, word);
                 self.close_brace();
             }
             Some(b'/') => {
@@ -498,6 +524,15 @@ impl Scan<'_, '_, '_> {
             }
             _ => self.lose(Refusal::Lost),
         }
+    }
+
+    /// From the `=` of `${x=…}` on, or from one of its kind.
+    fn default(&mut self, name: &str, around: Around, word: &mut Word) {
+        let assigned = self.peek() == Some(b'=') && self.found.evaluates(name);
+        self.skip(1);
+        let around = around.place(Place::Default);
+        let around = around.integer(around.integer || assigned);
+        self.inside(around, Inside::Default, b"}", word);
     }
 
     fn close_brace(&mut self) {

@@ -61,7 +61,8 @@ impl Request {
     }
 }
 
-/// Text for a shell. It arrives as `-c TEXT` or, when too long, in a way that looks the same.
+/// Text for a shell. It arrives as `-c TEXT` or, when too long, in a way that looks the same; a
+/// program that is neither a shell of the common kind nor Python then gets it as a file.
 #[derive(Clone, Debug, Default)]
 pub struct Script {
     pub text: String,
@@ -69,6 +70,20 @@ pub struct Script {
     pub name: Option<String>,
     /// `$1` and so on.
     pub args: Vec<String>,
+}
+
+impl Script {
+    /// Whether a name stands in the text, not as a part of a longer one.
+    pub fn mentions(&self, name: &str) -> bool {
+        let part =
+            |byte: Option<&u8>| byte.is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_');
+        let bytes = self.text.as_bytes();
+        !name.is_empty()
+            && self.text.match_indices(name).any(|(at, _)| {
+                let before = at.checked_sub(1).and_then(|before| bytes.get(before));
+                !part(before) && !part(bytes.get(at + name.len()))
+            })
+    }
 }
 
 /// What a child gets of our own environment.

@@ -225,6 +225,25 @@ fn is_environment_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= 1024 && !name.contains(['=', '\0'])
 }
 
+/// Whether a value can be an environment string.
+pub fn fits_environment(value: &str) -> bool {
+    value.len() <= VALUE_MAX && !value.contains('\0')
+}
+
+/// Whether a program of this name reads the language of `sh`, so that its text may get a prologue.
+pub fn is_posix_shell(program: &str) -> bool {
+    let name = program.rsplit('/').next().unwrap_or("");
+    matches!(
+        name,
+        "sh" | "bash" | "rbash" | "dash" | "ash" | "zsh" | "ksh" | "ksh93" | "mksh" | "yash"
+    )
+}
+
+fn is_python(program: &str) -> bool {
+    let name = program.rsplit('/').next().unwrap_or("");
+    name.starts_with("python") || name.starts_with("pypy")
+}
+
 fn is_shell_name(name: &str) -> bool {
     let mut letters = name.bytes();
     letters
@@ -322,6 +341,7 @@ impl<'a> Parcel<'a> {
         let mut parcel = Parcel::default();
         let mut size = 0;
         let weight = |name: &str, value: &str| name.len() + value.len() + 2;
+        let is_shell = request.script.is_some() && is_posix_shell(&request.program);
         let mut vars = Vec::with_capacity(request.vars.len());
         for (name, value) in &request.vars {
             if !is_shell_name(name) {
@@ -329,7 +349,7 @@ impl<'a> Parcel<'a> {
                 return Err(invalid(format!("`{name}` cannot name a shell variable")));
             }
             let nul = value.contains('\0');
-            if nul {
+            if nul && is_shell {
                 parcel
                     .warnings
                     .push(format!("NUL bytes of `{name}` were dropped"));
@@ -340,7 +360,7 @@ impl<'a> Parcel<'a> {
                 vars.push((name.as_str(), value.as_str()));
                 continue;
             }
-            if request.script.is_none() {
+            if !is_shell {
                 let size = value.len();
                 return Err(invalid(format!(
                     "`{name}` ({size} bytes) needs a shell to arrive"
@@ -350,7 +370,7 @@ impl<'a> Parcel<'a> {
             assign(&mut parcel.assignments, name, value);
         }
         let fits = |(name, value): &&(String, String)| {
-            is_environment_name(name) && value.len() <= VALUE_MAX && !value.contains('\0')
+            is_environment_name(name) && fits_environment(value)
         };
         let fitting = || request.ambient.iter().filter(fits);
         size += fitting()
@@ -371,7 +391,16 @@ impl<'a> Parcel<'a> {
         let left_out = |pair: &&(String, String)| size > ENVIRONMENT_MAX || !fits(pair);
         let absent = request.ambient.iter().filter(left_out);
         let absent = absent.filter(|(name, _)| is_environment_name(name) && !named(name));
-        parcel.absent.extend(absent.map(|(name, _)| name.as_str()));
+        for (name, value) in absent {
+            parcel.absent.push(name);
+            let script = request.script.as_ref().filter(|_| !is_shell);
+            if script.is_some_and(|script| script.mentions(name)) {
+                let (program, size) = (&request.program, value.len());
+                parcel.warnings.push(format!(
+                    "`{name}` ({size} bytes) does not fit the environment of `{program}`; it is left out"
+                ));
+            }
+        }
         parcel.environment.extend(vars);
         Ok(parcel)
     }
@@ -396,34 +425,20 @@ impl<'a> Parcel<'a> {
             without = text.replace('\0', "");
             text = &without;
         }
-        let long = text.len() > TEXT_MAX;
-        words.push(c"-c".into());
-        if !long && self.assignments.is_empty() {
-            words.push(c_text(text)?);
+        if text.len() <= TEXT_MAX && self.assignments.is_empty() {
+            words.extend([c"-c".into(), c_text(text)?]);
+        } else if is_posix_shell(shell) {
+            words.extend([c"-c".into(), c_text(self.with_prologue(text)?)?]);
         } else {
-            let mut contents = std::mem::take(&mut self.assignments);
-            if long {
-                assign(&mut contents, "__rrc_text", text);
+            let (file, path) = private_file()?;
+            self.carry(file, text)?;
+            if is_python(shell) {
+                // A file of its own would not find modules in the working directory.
+                let read = format!("exec(open('{path}', encoding='utf-8').read())");
+                words.extend([c"-c".into(), c_text(read)?]);
+            } else {
+                words.push(c_text(path)?);
             }
-            let file = os::move_above(os::private_file()?, LEAST_DESCRIPTOR)?;
-            let number = file.as_raw_fd();
-            // Only bash can name a descriptor of two digits; others keep it open, unused.
-            contents += "[ -z \"${BASH_VERSION-}\" ] || exec ";
-            contents += &format!("{number}<&-\n");
-            let mut file = file;
-            file.write_all(contents.as_bytes())?;
-            file.rewind()?;
-            self.file = Some(file);
-            // On the first line of the text, which keeps its number. Errors are hidden because
-            // `-x` would print the values; failing is not.
-            let read = format!(
-                "{{ . /dev/fd/{number}; }} 2>/dev/null || {{ echo \
-                 'rrc: the values of this script cannot be read' >&2; exit 126; }}; "
-            );
-            words.push(c_text(match long {
-                true => read + "eval \"unset __rrc_text; $__rrc_text\"",
-                false => read + text,
-            })?);
         }
         if script.name.is_some() || !script.args.is_empty() {
             words.push(c_text(script.name.as_deref().unwrap_or(shell))?);
@@ -433,6 +448,44 @@ impl<'a> Parcel<'a> {
         }
         Ok(())
     }
+
+    /// The text of a shell that first reads its values, or also itself if it is long.
+    fn with_prologue(&mut self, text: &str) -> io::Result<String> {
+        let long = text.len() > TEXT_MAX;
+        let mut contents = std::mem::take(&mut self.assignments);
+        if long {
+            assign(&mut contents, "__rrc_text", text);
+        }
+        let (file, path) = private_file()?;
+        // Only bash can name a descriptor of two digits; others keep it open, unused.
+        contents += "[ -z \"${BASH_VERSION-}\" ] || exec ";
+        contents += &format!("{}<&-\n", file.as_raw_fd());
+        self.carry(file, &contents)?;
+        // On the first line of the text, which keeps its number. Errors are hidden because
+        // `-x` would print the values; failing is not.
+        let read = format!(
+            "{{ . {path}; }} 2>/dev/null || {{ echo \
+             'rrc: the values of this script cannot be read' >&2; exit 126; }}; "
+        );
+        Ok(match long {
+            true => read + "eval \"unset __rrc_text; $__rrc_text\"",
+            false => read + text,
+        })
+    }
+
+    fn carry(&mut self, mut file: File, contents: &str) -> io::Result<()> {
+        file.write_all(contents.as_bytes())?;
+        file.rewind()?;
+        self.file = Some(file);
+        Ok(())
+    }
+}
+
+/// A file that only the child has, and the path by which it opens it.
+fn private_file() -> io::Result<(File, String)> {
+    let file = os::move_above(os::private_file()?, LEAST_DESCRIPTOR)?;
+    let path = format!("/dev/fd/{}", file.as_raw_fd());
+    Ok((file, path))
 }
 
 /// One assignment that gives exactly the value, but for NULs, which no shell can hold.
