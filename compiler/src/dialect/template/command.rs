@@ -30,6 +30,18 @@ impl<'a> Lower<'_, 'a> {
             self.add(no_command(text.whole(), message));
             return None;
         }
+        if let [word] = found.words.as_slice()
+            && word.text.ends_with(".json")
+            && !self.in_recipe
+        {
+            let message = format!("`{}` names a recipe, not a command", word.text);
+            self.foreign = true;
+            self.add(
+                Diagnostic::new(&codes::RECIPE_LAYER, text.span(word.range.clone()), message)
+                    .help("a host that knows recipes reads it; rrc runs commands alone"),
+            );
+            return None;
+        }
         let expanded = shell::look(self, text, &found.words);
         risk::look(self, text, &found.words);
         if !env.timed {
@@ -433,12 +445,9 @@ impl<'a> Lower<'_, 'a> {
             Bad::Spaced => bad_placeholder("blanks are part of what stands between the braces")
                 .help(format!("write `{{{}}}`", inner.trim()))
                 .fix_if(without_blanks(inner, at)),
-            Bad::Json => Diagnostic::new(
-                &codes::LITERAL_JSON,
-                whole,
-                "JSON in a command is read as a placeholder, and braces cannot be escaped",
-            )
-            .help("put the document into `defaults` and write `{body}` here"),
+            Bad::Json => literal_json(whole),
+            // The quotes around a key are gone when its word is read.
+            Bad::UnknownKind(_) if at.begins_quoted() => literal_json(whole),
             Bad::NoColon => bad_placeholder("`?` chooses between two texts, and there is one")
                 .help(format!("write `{{{inner}:}}` for nothing otherwise"))
                 .fix_if(fix(
@@ -519,6 +528,12 @@ impl<'a> Lower<'_, 'a> {
     }
 }
 
+pub fn literal_json(span: Span) -> Diagnostic {
+    let message = "JSON in a command is read as a placeholder, and braces cannot be escaped";
+    Diagnostic::new(&codes::LITERAL_JSON, span, message)
+        .help("put the document into `defaults` and write `{body}` here")
+}
+
 /// A fix that closes a quote where the command ends.
 fn closed(text: Text<'_>, quote: &str) -> Option<Fix> {
     let end = text.text().trim_end_matches(['\r', '\n']).len();
@@ -553,7 +568,7 @@ fn without_blanks(inner: &str, at: &Spot<'_, '_>) -> Option<Fix> {
 }
 
 /// `recipe.defaults.name`
-fn is_reference(inner: &str) -> bool {
+pub fn is_reference(inner: &str) -> bool {
     inner.contains('.') && inner.split('.').all(holes::is_name)
 }
 

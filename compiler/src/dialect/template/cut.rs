@@ -1,7 +1,8 @@
 //! Placeholders that blanks cut in two, and those that never end.
 
 use super::Lower;
-use super::holes::{self, Piece};
+use super::command::literal_json;
+use super::holes::{self, Bad, Piece};
 use super::spot::fix;
 use super::words::{Word, is_blank};
 use crate::codes;
@@ -31,6 +32,11 @@ impl<'a> Lower<'_, 'a> {
         let start = word.source(open..open + 1).start;
         let inner = start + 1..end.source(close..close + 1).start;
         let inner = text.text().get(inner).unwrap_or_default();
+        if holes::hole(inner) == Err(Bad::Json) {
+            let whole = text.span(start + 1..start + 1 + inner.len());
+            self.add(literal_json(whole));
+            return last;
+        }
         let name_like = |c: char| c.is_ascii_alphabetic() || matches!(c, '_' | '!' | '(');
         let meant = inner.starts_with(|c: char| name_like(c) || is_blank(c));
         if !bare(end, close) || !(meant || holes::hole(inner).is_ok()) {

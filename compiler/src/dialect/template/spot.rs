@@ -39,6 +39,13 @@ impl<'s, 'a> Spot<'s, 'a> {
         }
     }
 
+    /// Whether a quote stands before its first character.
+    pub fn begins_quoted(&self) -> bool {
+        let start = self.source(0..1).start;
+        let before = self.text.text().get(..start).unwrap_or_default();
+        before.ends_with(['"', '\''])
+    }
+
     pub fn span(&self, part: Range<usize>) -> Span {
         self.text.span(self.source(part))
     }
