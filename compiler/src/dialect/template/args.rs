@@ -1,5 +1,6 @@
 //! `args` and `defaults`: what a template can be given, and what it has when it is not.
 
+use super::command::is_reference;
 use super::habits::{without, without_item};
 use super::names::{Arg, Args, Declarations, Defaults, Env, MOST_TERMS, Preset, repeat_name};
 use super::node::wrong_type;
@@ -8,7 +9,7 @@ use crate::codes;
 use crate::diagnostic::{Diagnostic, Fix, Report, nearest};
 use crate::doc::{Kind, Node, Text};
 use crate::ir::Literal;
-use crate::ir::flow::ValueKind;
+use crate::ir::flow::{Declared, ValueKind};
 use crate::source::Span;
 use rustc_hash::FxHashSet;
 use std::ops::Range;
@@ -271,14 +272,25 @@ impl<'a> Lower<'_, 'a> {
 
     /// A default that its type does not allow.
     fn check_default(&mut self, name: &str, value: &Literal, kind: &ValueKind, span: Span) {
+        let filled = |piece: &holes::Piece, text: &str| match piece {
+            holes::Piece::Hole(range) => text
+                .get(range.clone())
+                .is_some_and(|inner| holes::hole(inner).is_ok() || is_reference(inner)),
+            holes::Piece::Plain(_) => false,
+        };
         if let Literal::Text(text) = value
-            && holes::pieces(text)
-                .iter()
-                .any(|piece| matches!(piece, holes::Piece::Hole(_)))
+            && holes::pieces(text).iter().any(|piece| filled(piece, text))
         {
             return;
         }
-        if matches!(value, Literal::Null) || fits(value, kind) {
+        let declared = Declared {
+            name: name.to_string(),
+            kind: kind.clone(),
+            span,
+        };
+        // Nothing is no value of any type, and leaves its word out.
+        let nothing = matches!(value, Literal::Text(text) if text.is_empty());
+        if nothing || declared.fit(value).is_ok() {
             return;
         }
         let wanted = match kind {
@@ -383,50 +395,5 @@ pub fn unknown_type(word: &str, span: Span) -> Diagnostic {
     match fix {
         Some((meant, fix)) => finding.did_you_mean(meant).fix(fix),
         None => finding.help(format!("types are {}", TYPES.join(", "))),
-    }
-}
-
-fn fits(value: &Literal, kind: &ValueKind) -> bool {
-    let number = |text: &str| {
-        let text = text.trim();
-        let plain = text.strip_prefix('-').unwrap_or(text);
-        !plain.is_empty()
-            && plain
-                .bytes()
-                .all(|byte| byte.is_ascii_digit() || byte == b'.')
-            && !plain.ends_with('.')
-            && plain.matches('.').count() <= 1
-    };
-    match (kind, value) {
-        (ValueKind::Int, Literal::Int(_)) => true,
-        (ValueKind::Int, Literal::Float(float)) => float.fract() == 0.0,
-        (ValueKind::Int, Literal::Text(text)) => {
-            text.trim().is_empty() || (number(text) && !text.contains('.'))
-        }
-        (ValueKind::Number, Literal::Int(_) | Literal::Float(_)) => true,
-        (ValueKind::Number, Literal::Text(text)) => text.trim().is_empty() || number(text),
-        (ValueKind::Bool, Literal::Bool(_)) => true,
-        (ValueKind::Bool, Literal::Text(text)) => matches!(
-            text.trim().to_ascii_lowercase().as_str(),
-            "" | "true" | "1" | "yes" | "false" | "0" | "no"
-        ),
-        (ValueKind::List, Literal::List(_)) => true,
-        (ValueKind::List, Literal::Text(text)) => {
-            let text = text.trim();
-            text.is_empty()
-                || matches!(
-                    serde_json::from_str::<serde_json::Value>(text),
-                    Ok(serde_json::Value::Array(_))
-                )
-        }
-        (ValueKind::OneOf(words), Literal::Text(text)) => {
-            text.is_empty() || words.iter().any(|word| word == text)
-        }
-        (ValueKind::OneOf(words), Literal::Int(int)) => words.contains(&int.to_string()),
-        (ValueKind::OneOf(words), Literal::Bool(flag)) => words.contains(&flag.to_string()),
-        (ValueKind::Text, Literal::List(_) | Literal::Map(_)) => true,
-        (ValueKind::Text, _) | (ValueKind::Any, _) => true,
-        (ValueKind::Duration | ValueKind::Count | ValueKind::Tries, _) => true,
-        _ => false,
     }
 }
