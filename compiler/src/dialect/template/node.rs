@@ -343,9 +343,7 @@ impl<'a> Lower<'_, 'a> {
             return Some(Stage { guard, ..body });
         };
         self.repeats = true;
-        if inner.repeats > 1 {
-            self.hidden_turn(&body, inner.repeats);
-        }
+        self.hidden_turn(&body, inner.repeats);
         let (index, total) = names::turn_names(inner.repeats);
         let around = (1..inner.repeats).map(|number| names::turn_names(number).1);
         Some(Stage {

@@ -51,13 +51,14 @@ impl<'a> Lower<'_, 'a> {
         });
     }
 
-    /// The number of an inner `repeat` where that of the outer one is not to be had.
+    /// The number of a `repeat` inside of another one, where nothing reads that of the other one.
     pub fn hidden_turn(&mut self, body: &Stage, repeats: u32) {
-        let (own, _) = turn_names(repeats);
+        let (inner, _) = turn_names(repeats + 1);
+        let around: Vec<String> = (1..=repeats).map(|number| turn_names(number).0).collect();
         let (mut first, mut outer) = (None, false);
-        let mut look = |name: &str, span: Span| match name == own {
+        let mut look = |name: &str, span: Span| match name == inner {
             true => first = first.or(Some(span)),
-            false => outer |= name.starts_with("index"),
+            false => outer |= around.iter().any(|around| around == name),
         };
         stages(body, &mut |stage| {
             terms(stage).for_each(|term| turns(term, &mut look));
