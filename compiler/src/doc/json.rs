@@ -54,6 +54,7 @@ enum Token {
     #[regex(r"[A-Za-z_$][A-Za-z0-9_$]*", priority = 10)]
     Word,
     #[regex(r"(//|#)[^\n]*", priority = 10, allow_greedy = true)]
+    #[regex(r"/\*([^*]|\*+[^*/])*\*+/", priority = 10)]
     Comment,
 }
 
@@ -471,11 +472,7 @@ impl<'a> Reader<'a, '_> {
             Some(Ok(Token::SingleQuoted)) => found("JSON has no single quotes".to_owned())
                 .help("write double quotes")
                 .fix(Fix::unsafe_("write double quotes", span, quotes())),
-            Some(Ok(Token::BadText)) => found(
-                "this text holds a backslash or a control character that JSON does not allow"
-                    .to_owned(),
-            )
-            .help("write `\\\\` for a backslash, `\\n` for a line break and `\\t` for a tab"),
+            Some(Ok(Token::BadText)) => bad_text(written, span),
             Some(Ok(Token::OpenText)) => {
                 let open = Span::new(self.source, span.start as usize, span.start as usize + 1);
                 Diagnostic::new(
@@ -490,6 +487,11 @@ impl<'a> Reader<'a, '_> {
             Some(Ok(Token::Comment)) => {
                 found("JSON has no comments".to_owned()).help("remove the comment")
             }
+            Some(Ok(Token::Word)) if let Some(meant) = literal_of(written) => {
+                found(format!("JSON has no `{written}`"))
+                    .help(format!("write `{meant}`"))
+                    .fix(Fix::unsafe_(format!("write `{meant}`"), span, meant))
+            }
             Some(Ok(Token::Word)) => found(format!("expected {expected}, found `{written}`"))
                 .help("put text in double quotes")
                 .fix(Fix::unsafe_("put it in double quotes", span, quotes())),
@@ -502,6 +504,50 @@ impl<'a> Reader<'a, '_> {
         };
         self.add(diagnostic);
     }
+}
+
+/// What other languages write for a word of JSON.
+fn literal_of(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "True" | "TRUE" => "true",
+        "False" | "FALSE" => "false",
+        "None" | "Null" | "NULL" | "nil" | "undefined" | "NaN" | "Infinity" => "null",
+        _ => return None,
+    })
+}
+
+/// Says what in a text, its quotes included, JSON does not allow.
+fn bad_text(written: &str, span: Span) -> Diagnostic {
+    let at = |start: usize, length: usize| {
+        let start = span.start as usize + start;
+        Span::new(span.source, start, start + length)
+    };
+    let mut characters = written.char_indices();
+    while let Some((start, character)) = characters.next() {
+        if character == '\\' {
+            let escape = characters.next().map_or('\\', |(_, next)| next);
+            let digits = written.get(start + 2..start + 6).unwrap_or_default();
+            let right = match escape {
+                '"' | '\\' | '/' | 'b' | 'f' | 'n' | 'r' | 't' => true,
+                'u' => digits.len() == 4 && digits.bytes().all(|byte| byte.is_ascii_hexdigit()),
+                _ => false,
+            };
+            if !right {
+                let place = at(start, 1 + escape.len_utf8());
+                let message = format!("JSON has no escape `\\{escape}`");
+                return Diagnostic::new(&codes::JSON_SYNTAX, place, message).help(match escape {
+                    'u' => "write four hexadecimal digits behind `\\u`",
+                    _ => "write `\\\\` for a backslash",
+                });
+            }
+        } else if character < ' ' {
+            let message = "a control character cannot stand in a text of JSON as it is";
+            return Diagnostic::new(&codes::JSON_SYNTAX, at(start, 1), message)
+                .help("write `\\n` for a line break, `\\t` for a tab");
+        }
+    }
+    Diagnostic::new(&codes::JSON_SYNTAX, span, "this is no text of JSON")
+        .help("look for backslashes in it")
 }
 
 /// The text of a JSON string whose escapes are known to be well formed, or the offset of a
@@ -594,9 +640,7 @@ mod tests {
             ),
             (
                 "[\"a\\q\"]",
-                &[
-                    "RRC0005 \"\\\"a\\\\q\\\"\" this text holds a backslash or a control character that JSON does not allow",
-                ],
+                &["RRC0005 \"\\\\q\" JSON has no escape `\\q`"],
             ),
             (
                 "[\"a]",
