@@ -85,13 +85,17 @@ impl Loaded {
             Some((_, sources)) => {
                 let mut report = Report::default();
                 let finding = Diagnostic::new(&codes::REFUSED_VALUES, span, message);
-                report.add(finding.help("give values with `-s name=value` or `--vars FILE`"));
+                report.add(finding.help(WHENCE));
                 plan::show(&report, sources, global, streams)
             }
             None => writeln!(streams.err, "rrc: {file}: {message}"),
         }
     }
 }
+
+/// Where the values of a run come from.
+const WHENCE: &str =
+    "values are those of `-s name=value` and `--vars FILE`, and else the defaults of the file";
 
 /// All that is known before the first step.
 pub struct Prepared<'a> {
