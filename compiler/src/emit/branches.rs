@@ -231,4 +231,14 @@ impl Emitter<'_> {
             w.free(local);
         }
     }
+
+    /// Stack: a map, then the same without a field.
+    pub(super) fn without(&mut self, w: &mut Writer, field: &str) {
+        w.push(Instr::EmptyMap {});
+        w.push(Instr::Null {});
+        w.push(Instr::Put {
+            name: self.tables.text(field),
+        });
+        w.push(Instr::Without {});
+    }
 }

@@ -575,16 +575,6 @@ impl Emitter<'_> {
         });
     }
 
-    /// Stack: a map, then the same without a field.
-    pub(super) fn without(&mut self, w: &mut Writer, field: &str) {
-        w.push(Instr::EmptyMap {});
-        w.push(Instr::Null {});
-        w.push(Instr::Put {
-            name: self.tables.text(field),
-        });
-        w.push(Instr::Without {});
-    }
-
     /// Between two tries. Stack: the open step, before and after.
     fn mend(&mut self, w: &mut Writer, stage: &Stage, failure: u8, mark: u8, give_up: Label) {
         let pipe = w.local();
