@@ -8,7 +8,7 @@ use crate::config::Config;
 use crate::{Streams, USAGE, agents};
 use rrc_compiler::diagnostic::nearest;
 use rrc_runtime::agent::{self, Agents, Commands, KNOWN, Question};
-use rrc_runtime::process::find_program;
+use rrc_runtime::process::{ErrorKind, find_program};
 use rrc_vm::plan::{HostCall, HostKind, NeedKind, Plan};
 use rrc_vm::value::Map;
 use std::collections::HashSet;
@@ -209,6 +209,12 @@ impl Preflight<'_> {
                 Err(words) => words,
                 Ok(request) => match find_program(&request.program, path, self.directory) {
                     Ok(_) => continue,
+                    Err(error) if error.kind == ErrorKind::PermissionDenied => {
+                        format!(
+                            "the program to ask agents is not executable: {}",
+                            error.detail
+                        )
+                    }
                     Err(_) => format!("there is no program `{}` to ask agents", request.program),
                 },
             };

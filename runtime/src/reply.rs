@@ -348,10 +348,17 @@ pub fn refusal(kind: FailureKind, message: impl Into<Rc<str>>) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::{mentions, text};
+    use super::{Script, text};
 
     #[test]
     fn a_name_is_mentioned_as_a_whole_word() {
+        let mentions = |text: &str, name: &str| {
+            let script = Script {
+                text: text.to_owned(),
+                ..Script::default()
+            };
+            script.mentions(name)
+        };
         assert!(mentions("echo ${#RECIPE_VAR_v7}", "RECIPE_VAR_v7"));
         assert!(mentions("RECIPE_VAR_v", "RECIPE_VAR_v"));
         assert!(mentions("$AB $A", "A"));

@@ -248,6 +248,10 @@ fn without_an_agent_nothing_runs_and_all_steps_are_named() {
         "{}",
         said.err
     );
+    folder.write("asks", "");
+    folder.write("rrc.toml", "[agent]\ncommand = \"./asks {prompt}\"\n");
+    let said = folder.rrc(&["run", "a.yaml"]).go().exits(2);
+    said.err_has("asks: not marked as executable");
     assert!(!folder.has("ran"));
     let said = folder
         .rrc(&["run", "a.yaml", "--agent", "claud"])
@@ -294,4 +298,25 @@ fn the_path_of_a_program_begins_where_it_is_written_down() {
     );
     let all = run(&folder, &["-C", "work"], 0);
     assert_eq!(all["context"]["a"], "go in work");
+}
+
+#[test]
+fn a_recovery_is_told_in_a_line_of_its_own() {
+    let folder = Folder::with(
+        "a.yaml",
+        "# rrc: dialect = amplihack\nname: a\nsteps:\n  - {id: call, recipe: fragile.yaml, recovery_on_failure: true}\n",
+    );
+    folder.write(
+        "fragile.yaml",
+        "name: fragile\nsteps:\n  - {id: break, command: exit 1}\n",
+    );
+    folder.write("rrc.toml", "[agent]\ncommand = \"cat answer\"\n");
+    for (answer, code) in [
+        ("it is not STATUS: COMPLETE yet", 1),
+        ("STATUS: COMPLETELY LOST", 1),
+        ("done\n  status: complete \r\nbye", 0),
+    ] {
+        folder.write("answer", answer);
+        run(&folder, &[], code);
+    }
 }

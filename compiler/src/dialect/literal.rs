@@ -59,13 +59,24 @@ fn is_long(text: &str) -> bool {
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
+/// A float as every reader of YAML takes it for one: with a point, and a sign before the exponent.
+fn plain_float(value: f64) -> String {
+    let text = format!("{value:?}");
+    let Some((digits, exponent)) = text.split_once('e') else {
+        return text;
+    };
+    let point = if digits.contains('.') { "" } else { ".0" };
+    let sign = if exponent.starts_with('-') { "" } else { "+" };
+    format!("{digits}{point}e{sign}{exponent}")
+}
+
 fn ambiguous(node: Node<'_>, text: &str, value: &Literal) -> Diagnostic {
     let quoted = quoted(text);
     let (means, plain) = match value {
         Literal::Null => ("nothing".to_string(), Some("null".to_string())),
         Literal::Bool(value) => (format!("{value}"), Some(format!("{value}"))),
         Literal::Int(value) => (format!("the number {value}"), Some(format!("{value}"))),
-        Literal::Float(value) => (format!("the number {value}"), Some(format!("{value:?}"))),
+        Literal::Float(value) => (format!("the number {value}"), Some(plain_float(*value))),
         _ => (format!("the text `{text}`"), None),
     };
     let message =

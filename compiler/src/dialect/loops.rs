@@ -164,13 +164,16 @@ impl Lower<'_> {
     /// What a loop goes over. A list, or a name without braces, is wrong there, but what is meant is
     /// plain enough to go on with.
     fn over(&mut self, fields: &Fields<'_>) -> Option<Expr> {
-        let text = fields.text("foreach", self.report);
-        let Some(text) = text else {
-            let node = fields
-                .node("foreach")
-                .filter(|node| node.list().is_some())?;
+        let node = fields.node("foreach")?;
+        if node.list().is_some() {
+            let message = "`foreach` must be text, not a list";
+            self.report.add(
+                Diagnostic::new(&codes::WRONG_TYPE, node.span, message)
+                    .help("put the list under `context` and write `foreach: \"{{name}}\"`"),
+            );
             return Some(literal(node, self.dialect.schema, self.report).expr(node.span));
-        };
+        }
+        let text = fields.text("foreach", self.report)?;
         let name = text.text();
         let bare = !name.contains(['.', '[']) && expr::is_path(name);
         let over = self.one_hole(text, "foreach");

@@ -309,9 +309,25 @@ impl Emitter<'_> {
             arguments: 1,
         });
         w.push(Instr::JumpFailed { to: w.to(give_up) });
+        // Blanks around the line do not count; those in it do not either.
+        for (builtin, arguments) in [
+            (Builtin::Replace, &[" ", ""][..]),
+            (Builtin::Replace, &["\r", ""]),
+            (Builtin::Split, &["\n"]),
+        ] {
+            for argument in arguments {
+                let text = self.tables.text(argument);
+                w.push(Instr::Text { text });
+            }
+            w.push(Instr::Builtin {
+                which: builtin as u8,
+                arguments: arguments.len() as u8 + 1,
+            });
+            w.push(Instr::JumpFailed { to: w.to(give_up) });
+        }
         w.push(Instr::Store { local: answer });
         w.push(Instr::Text {
-            text: self.tables.text(RECOVERED),
+            text: self.tables.text(&RECOVERED.replace(' ', "")),
         });
         w.push(Instr::Load { local: answer });
         w.push(Instr::InByType { to: w.to(give_up) });

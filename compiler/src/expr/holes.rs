@@ -333,6 +333,9 @@ fn not_a_hole(text: &str, open: usize) -> Option<Problem> {
             ))
             .risky(range, meant),
         (_, Some(_)) => problem.help("a hole has no blanks inside its braces"),
+        ('-', None) if plain_meaning(&inner[1..]).is_some() && !inner.contains(' ') => {
+            problem.help("a name cannot begin with `-`")
+        }
         ('#' | '/' | '^' | '>' | '!' | '&' | '~' | '-' | '@' | '*', None) => problem.help(
             "there are no blocks in recipe text; use `condition` or `foreach` on a step, \
              or write `\\{{` for literal braces",
@@ -549,6 +552,8 @@ mod tests {
         assert_eq!(fixed("'{{.Names}}'"), "'\\{{.Names}}'");
         assert!(only_problem("${{ x }}").fix.is_none());
         assert!(only_problem("{{#if x}}").fix.is_none());
+        let help = only_problem("{{-x}}").help;
+        assert_eq!(help.as_deref(), Some("a name cannot begin with `-`"));
     }
 
     #[test]
