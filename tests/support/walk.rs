@@ -306,6 +306,13 @@ impl Walker<'_> {
         Ok(())
     }
 
+    fn sleep_after_turn(&mut self, ms: u64, task: &Task) -> Result<(), Out> {
+        let (ms, after_turn) = (Value::Int(ms as i64), Value::Bool(true));
+        let args = vec![("ms", ms), ("after_turn", after_turn)];
+        self.ask(HostKind::Sleep, args, task)?;
+        Ok(())
+    }
+
     pub fn ask(
         &mut self,
         kind: HostKind,
@@ -494,7 +501,7 @@ impl Walker<'_> {
             }
             if each.pause_ms > 0 && at + 1 < items.len() {
                 self.saw("pause");
-                self.sleep(small(each.pause_ms), task)?;
+                self.sleep_after_turn(small(each.pause_ms), task)?;
             }
         }
         Ok(())
