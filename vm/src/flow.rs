@@ -107,7 +107,7 @@ pub fn fit(value: Value, wanted: &Value) -> Made {
         "seconds_or_none" => return seconds(&value, &word("name"), true),
         "count" => return count(&value, &word("name")),
         "tries" => return tries(&value, &word("name")),
-        _ => Some(Value::Text(render(&value))),
+        _ => Some(Value::Text(render(&plain(value.clone())))),
     };
     if matches!(value, Value::Null) {
         return Ok(Value::text(""));
@@ -168,7 +168,10 @@ fn int(value: &Value) -> Option<Value> {
 fn number(value: &Value) -> Option<Value> {
     match value {
         Value::Int(_) => Some(Value::Text(render(value))),
-        Value::Float(float) => float.is_finite().then(|| Value::Text(render(value))),
+        Value::Float(float) => {
+            let shown = || Value::Text(render(&plain(value.clone())));
+            float.is_finite().then(shown)
+        }
         Value::Text(text) => {
             let text = text.trim();
             let plain = text.strip_prefix('-').unwrap_or(text);
@@ -423,6 +426,8 @@ mod tests {
         assert_eq!(fits(json!(" 7 "), "int"), Ok("\"7\"".into()));
         assert_eq!(fits(json!(7.0), "int"), Ok("\"7\"".into()));
         assert_eq!(fits(json!(".5"), "number"), Ok("\".5\"".into()));
+        assert_eq!(fits(json!(1e21), "number"), Ok("\"1e+21\"".into()));
+        assert_eq!(fits(json!(1e21), "text"), Ok("\"1e+21\"".into()));
         assert_eq!(fits(json!("YES"), "bool"), Ok("true".into()));
         assert_eq!(fits(json!("[1]"), "array"), Ok("[1]".into()));
         assert_eq!(fits(json!("b"), "enum"), Ok("\"b\"".into()));
