@@ -97,6 +97,17 @@ fn options_follow_operands(program: &str) -> bool {
     matches!(program, "sed" | "psql" | "su" | "script" | "flock")
 }
 
+/// Whether this option of the program is followed by an operand of its own, which is not the first one of
+/// the program.
+fn takes_operand(program: &str, option: &str) -> bool {
+    if is_shell(program) {
+        let short = option.starts_with(['-', '+']) && !option.starts_with("--");
+        return short && option.ends_with(['o', 'O'])
+            || matches!(option, "--rcfile" | "--init-file");
+    }
+    program.starts_with("python") && matches!(option, "-W" | "-X")
+}
+
 /// Whether this option of the program is followed by source.
 fn takes_source(program: &str, option: &str) -> bool {
     SourceOptions::of(program).is_some_and(|options| options.has(option))
@@ -266,15 +277,20 @@ impl Scan<'_, '_, '_> {
             let Some(options) = SourceOptions::of(name) else {
                 continue;
             };
+            let mut expected = false;
             for (before, option) in words.iter().enumerate().skip(at + 1).take(64) {
+                if std::mem::take(&mut expected) {
+                    continue;
+                }
                 let Some(option) = option.literal() else {
                     break;
                 };
+                expected = takes_operand(name, option);
                 if options.has(option) {
                     if let Some(source) = words.get(before + 1) {
                         self.mark_source(source, name, before + 2 == words.len());
                     }
-                } else if !option.starts_with('-') && !options_follow_operands(name) {
+                } else if !expected && !option.starts_with('-') && !options_follow_operands(name) {
                     break;
                 }
             }
