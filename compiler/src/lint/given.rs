@@ -113,8 +113,11 @@ pub fn values(program: &Program, given: &Map, report: &mut Report) {
     }
     let hidden = |name: &str| unit.secrets.iter().any(|secret| secret == name);
     // What a condition guards may be meant for other values; a template by itself judges its own.
-    let judged = unit.result.is_none() && !calls;
-    for flow in unguarded(&unit.steps).filter(|_| judged) {
+    let mut flows = Vec::new();
+    if unit.result.is_none() && !calls {
+        unguarded(&unit.steps, &mut flows);
+    }
+    for flow in flows {
         for declared in &flow.declared {
             let name = declared.name.as_str();
             let free = |name: &str| !set.contains(&name) && !hidden(name);
@@ -164,15 +167,17 @@ pub fn values(program: &Program, given: &Map, report: &mut Report) {
 }
 
 /// The templates of steps that run in any case.
-fn unguarded(steps: &[Step]) -> Box<dyn Iterator<Item = &Flow> + '_> {
-    let run = steps.iter().filter(|step| step.guard.is_none());
-    Box::new(run.flat_map(|step| match &step.node {
-        Node::Act(action) => match &**action {
-            Action::Flow(flow) => Box::new(std::iter::once(&**flow)),
-            _ => Box::new(std::iter::empty()) as Box<dyn Iterator<Item = &Flow>>,
-        },
-        Node::Seq(steps) | Node::Graph(Graph { steps, .. }) => unguarded(steps),
-        Node::Par { branches, .. } => unguarded(branches),
-        Node::Each(_) | Node::While(_) => Box::new(std::iter::empty()),
-    }))
+fn unguarded<'a>(steps: &'a [Step], found: &mut Vec<&'a Flow>) {
+    for step in steps.iter().filter(|step| step.guard.is_none()) {
+        match &step.node {
+            Node::Act(action) => {
+                if let Action::Flow(flow) = &**action {
+                    found.push(flow);
+                }
+            }
+            Node::Seq(steps) | Node::Graph(Graph { steps, .. }) => unguarded(steps, found),
+            Node::Par { branches, .. } => unguarded(branches, found),
+            Node::Each(_) | Node::While(_) => {}
+        }
+    }
 }

@@ -248,8 +248,7 @@ impl<'a> Env<'a> {
     /// Whether a name has a value whatever is given.
     pub fn is_certain(&self, name: &str) -> bool {
         let turns = self.repeats > 0 && repeat_name(name).is_some();
-        let default = |arg: &Arg<'_>| arg.default.is_some();
-        turns || self.has_default(name) || self.arg(name).is_some_and(default)
+        turns || self.has_default(name)
     }
 
     /// The value of a name as it is, with the text of its default as it stands: for conditions.
