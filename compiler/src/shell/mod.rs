@@ -8,6 +8,7 @@
 mod command;
 mod files;
 mod heredoc;
+mod interpreter;
 mod mention;
 mod needed;
 mod position;
@@ -22,6 +23,7 @@ mod word;
 mod tests;
 
 pub use files::names_file;
+pub use interpreter::{Interpreter, is_option, is_shell};
 pub use mention::{Mentioned, is_nounset, mentions, spelt, stands_for};
 pub use needed::{is_builtin, needed};
 pub use position::{Place, Position, Problem, Quote, Repair, Use};

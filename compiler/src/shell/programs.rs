@@ -6,6 +6,7 @@
 
 use super::Filter;
 use super::command::{Feed, Simple, is_declaration};
+use super::interpreter::{Interpreter, is_option, is_shell};
 use super::position::{Place, Quote, Refusal, Use};
 use super::scan::{Declared, HOLE, Scan, Source};
 use super::word::Word;
@@ -35,13 +36,6 @@ fn is_wrapper(program: &str) -> bool {
     )
 }
 
-fn is_shell(program: &str) -> bool {
-    matches!(
-        program,
-        "sh" | "bash" | "dash" | "zsh" | "ksh" | "fish" | "ash"
-    )
-}
-
 /// Programs that read their source from standard input when no file is named.
 fn reads_source(program: &str) -> bool {
     is_shell(program)
@@ -66,51 +60,14 @@ fn reads_source(program: &str) -> bool {
         )
 }
 
-/// Options that are followed by source: letters that may stand behind others, and whole words.
-struct SourceOptions(&'static [char], &'static [&'static str]);
-
-impl SourceOptions {
-    fn of(program: &str) -> Option<SourceOptions> {
-        Some(match program {
-            "su" | "script" | "flock" => SourceOptions(&['c'], &["--command"]),
-            "node" | "bun" | "deno" => SourceOptions(&['e', 'p'], &["--eval", "--print"]),
-            "perl" => SourceOptions(&['e', 'E'], &[]),
-            "ruby" | "lua" | "Rscript" | "osascript" => SourceOptions(&['e'], &[]),
-            "php" => SourceOptions(&['r'], &[]),
-            "psql" => SourceOptions(&[], &["-c", "--command"]),
-            "mysql" => SourceOptions(&[], &["-e", "--execute"]),
-            "sed" => SourceOptions(&['e'], &["--expression"]),
-            _ if is_shell(program) || program.starts_with("python") => SourceOptions(&['c'], &[]),
-            _ => return None,
-        })
-    }
-
-    fn has(&self, option: &str) -> bool {
-        let SourceOptions(letters, words) = self;
-        let short = option.starts_with('-') && !option.starts_with("--");
-        short && option.ends_with(*letters) || words.contains(&option)
-    }
-}
-
 /// Whether options may stand after the first operand of the program.
 fn options_follow_operands(program: &str) -> bool {
     matches!(program, "sed" | "psql" | "su" | "script" | "flock")
 }
 
-/// Whether this option of the program is followed by an operand of its own, which is not the first one of
-/// the program.
-fn takes_operand(program: &str, option: &str) -> bool {
-    if is_shell(program) {
-        let short = option.starts_with(['-', '+']) && !option.starts_with("--");
-        return short && option.ends_with(['o', 'O'])
-            || matches!(option, "--rcfile" | "--init-file");
-    }
-    program.starts_with("python") && matches!(option, "-W" | "-X")
-}
-
 /// Whether this option of the program is followed by source.
 fn takes_source(program: &str, option: &str) -> bool {
-    SourceOptions::of(program).is_some_and(|options| options.has(option))
+    Interpreter::of(program).is_some_and(|known| known.takes_source(option))
 }
 
 /// Of programs whose first operand is source: the options that take operands of their own.
@@ -274,7 +231,7 @@ impl Scan<'_, '_, '_> {
             let Some(name) = base(word).filter(|name| !name.starts_with('-')) else {
                 continue;
             };
-            let Some(options) = SourceOptions::of(name) else {
+            let Some(known) = Interpreter::of(name) else {
                 continue;
             };
             let mut expected = false;
@@ -285,12 +242,12 @@ impl Scan<'_, '_, '_> {
                 let Some(option) = option.literal() else {
                     break;
                 };
-                expected = takes_operand(name, option);
-                if options.has(option) {
+                expected = known.takes_value(option);
+                if known.takes_source(option) {
                     if let Some(source) = words.get(before + 1) {
                         self.mark_source(source, name, before + 2 == words.len());
                     }
-                } else if !expected && !option.starts_with('-') && !options_follow_operands(name) {
+                } else if !is_option(option) && !options_follow_operands(name) {
                     break;
                 }
             }

@@ -9,8 +9,8 @@ use super::words::Word;
 use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::doc::Text;
+use crate::shell::{Interpreter, is_option, is_shell};
 
-const SHELLS: [&str; 6] = ["sh", "bash", "zsh", "fish", "dash", "ksh"];
 /// Programs that start another one, which follows their own words; and the flags that take one.
 const WRAPPERS: [(&str, &[&str]); 8] = [
     ("env", &["-u", "-C"]),
@@ -22,82 +22,6 @@ const WRAPPERS: [(&str, &[&str]); 8] = [
     ("time", &["-f", "-o"]),
     ("setsid", &[]),
 ];
-/// A program that takes code as a word.
-struct Evaluator {
-    /// Letters behind which the code stands, and those that may stand in one word with them: before
-    /// them, and behind them.
-    code: &'static str,
-    before: &'static str,
-    behind: &'static str,
-    /// Whole words behind which it stands.
-    words: &'static [&'static str],
-    /// Options that are followed by something else.
-    valued: &'static [&'static str],
-}
-
-impl Evaluator {
-    fn of(program: &str) -> Option<Evaluator> {
-        const SHELL: &str = "abefhiklmnprstuvxBCEHPT";
-        let of = |code, before, words, valued| Evaluator {
-            code,
-            before,
-            behind: "",
-            words,
-            valued,
-        };
-        Some(match program {
-            "node" => of(
-                "ep",
-                "ip",
-                &["--eval", "--print"],
-                &["-r", "--require", "--import", "-C"],
-            ),
-            "bun" => of("ep", "", &["--eval", "--print"], &["-r", "--preload"]),
-            "deno" => of("", "", &["eval"], &[]),
-            "python" | "python3" => of("c", "bBdEiIOPqRsSuvx", &[], &["-W", "-X"]),
-            "ruby" => of("e", "0alnpsSvwW", &[], &["-r", "-I", "-C"]),
-            "perl" => of("eE", "0123456789acflnpsStTuUvwWX", &[], &["-I"]),
-            "php" => of("r", "nq", &["--run"], &["-d", "-c"]),
-            "osascript" => of("e", "", &[], &["-l", "-s"]),
-            _ if SHELLS.contains(&program) => Evaluator {
-                code: "c",
-                before: SHELL,
-                behind: SHELL,
-                words: &["--command"],
-                valued: &["-o", "-O", "+o", "+O", "--rcfile", "--init-file"],
-            },
-            _ => return None,
-        })
-    }
-
-    /// The place of the word behind which the code stands; options end where the first operand is.
-    fn flag(&self, words: &[Word]) -> Option<usize> {
-        let mut at = 0;
-        while let Some(word) = words.get(at) {
-            let text = word.text.as_str();
-            if self.words.contains(&text) || self.is_flag(text) {
-                return Some(at);
-            }
-            if !text.starts_with(['-', '+']) || matches!(text, "-" | "--") {
-                return None;
-            }
-            at += 1 + usize::from(self.valued.contains(&text));
-        }
-        None
-    }
-
-    fn is_flag(&self, option: &str) -> bool {
-        let code = |c: char| self.code.contains(c);
-        let letters = option.strip_prefix('-').unwrap_or_default();
-        // The last one counts: `-pe` prints for each line, and evaluates what follows.
-        let Some(at) = letters.rfind(code) else {
-            return false;
-        };
-        let (before, behind) = (&letters[..at], &letters[at + 1..]);
-        before.chars().all(|c| self.before.contains(c))
-            && behind.chars().all(|c| self.behind.contains(c))
-    }
-}
 
 /// The name of a program without its directory.
 pub fn base(word: &str) -> &str {
@@ -135,10 +59,20 @@ fn is_own(word: &str) -> bool {
 pub fn script_word(words: &[Word]) -> Option<usize> {
     let at = program(words);
     let name = base(&words.get(at)?.text);
-    let rest = words.get(at + 1..)?;
-    let flag = Evaluator::of(name)?.flag(rest);
-    let script = at + 1 + flag? + 1;
-    (script < words.len()).then_some(script)
+    let known = Interpreter::of(name)?;
+    let mut option = at + 1;
+    while let Some(word) = words.get(option) {
+        let text = word.text.as_str();
+        if known.takes_source(text) {
+            return Some(option + 1).filter(|script| *script < words.len());
+        }
+        // Options end where the first operand is.
+        if !is_option(text) {
+            return None;
+        }
+        option += 1 + usize::from(known.takes_value(text));
+    }
+    None
 }
 
 fn first_hole(word: &Word) -> Option<std::ops::Range<usize>> {
@@ -187,7 +121,7 @@ pub fn look<'a>(lower: &mut Lower<'_, 'a>, text: Text<'a>, words: &[Word]) {
                 }
             }
         }
-        None if SHELLS.contains(&name.as_str()) => {
+        None if is_shell(&name) => {
             let message = format!("`{name}` runs a script; this is not a sandbox");
             lower.add(
                 Diagnostic::new(&codes::TRUSTED_CODE, span, message)
