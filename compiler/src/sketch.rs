@@ -4,6 +4,7 @@
 //! unknown from there on; a condition is decided only if everything it reads is known.
 
 use crate::emit;
+use crate::ir::evaluate::{Look, Names, evaluate};
 use crate::ir::flow::{Stage, Term, TermKind, Times, Work};
 use crate::ir::visit;
 use crate::ir::{
@@ -219,46 +220,11 @@ impl Sketch<'_> {
 
     /// What a value of a template comes to; none if that is not known, or if it is a failure.
     fn evaluate(&self, term: &Term, turns: &Map) -> Option<Value> {
-        let value = |term: &Term| self.evaluate(term, turns);
-        let integer = |term: &Term| flow::integer(&value(term)?);
-        match &term.kind {
-            TermKind::Literal(literal) => Some(literal.value()),
-            TermKind::Var(name) => self.known.get(name.as_str()).cloned(),
-            TermKind::Turn(name) => turns.get(name.as_str()).cloned(),
-            TermKind::OrElse { of, truth, or } => {
-                let of = value(of)?;
-                match truth.is_none() || policy::truth_flags(&of) {
-                    true => Some(of),
-                    false => value(or),
-                }
-            }
-            TermKind::Pick { test, yes, no, .. } => match policy::truth_flags(&value(test)?) {
-                true => value(yes),
-                false => value(no),
-            },
-            TermKind::Item { of, at } => flow::item(&value(of)?, &value(at)?).ok(),
-            TermKind::Length(of) => match value(of)? {
-                Value::List(items) => Some(Value::Int(items.len() as i64)),
-                _ => None,
-            },
-            TermKind::Arith { op, left, right } => {
-                op.apply(integer(left)?, integer(right)?).map(Value::Int)
-            }
-            TermKind::Pad { of, width } => {
-                let text = flow::pad(integer(of)?, usize::from(*width));
-                Some(Value::text(text))
-            }
-            TermKind::Text(parts) => {
-                let mut text = String::new();
-                for part in parts {
-                    text.push_str(&render(&value(part)?));
-                }
-                Some(Value::text(text))
-            }
-            TermKind::Fit { of, declared } => {
-                flow::fit(value(of)?, &declared.wanted().value()).ok()
-            }
-        }
+        let names = Certain {
+            variables: &self.known,
+            turns,
+        };
+        evaluate(term, &names).ok()
     }
 
     fn call(&mut self, call: &Call) -> Vec<Planned> {
@@ -360,6 +326,23 @@ impl Sketch<'_> {
             Some(value) => render(&value).to_string(),
             None => format!("<{}>", name_of(expr)),
         }
+    }
+}
+
+/// Variables whose values are certain; any other may be set until it is read.
+struct Certain<'a> {
+    variables: &'a Map,
+    turns: &'a Map,
+}
+
+impl Names for Certain<'_> {
+    fn var(&self, name: &str, _: Option<&Term>) -> Look {
+        let value = self.variables.get(name).cloned();
+        value.map_or(Look::Unknown, Look::Value)
+    }
+
+    fn turn(&self, name: &str) -> Option<Value> {
+        self.turns.get(name).cloned()
     }
 }
 

@@ -5,6 +5,7 @@
 //! failure does. So nothing below this line knows which dialect a recipe was written in, and the
 //! same questions can be asked of every program.
 
+pub mod evaluate;
 pub mod flow;
 pub mod visit;
 

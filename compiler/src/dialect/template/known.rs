@@ -7,91 +7,32 @@ use super::names::Env;
 use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::ir::Literal;
-use crate::ir::flow::{Arith, Declared, Term, TermKind, ValueKind};
+use crate::ir::evaluate::{Look, Names, No, Wrong, evaluate, made};
+use crate::ir::flow::{Declared, Term, TermKind, ValueKind};
 use crate::source::Span;
-use rrc_vm::flow::{self, Made};
-use rrc_vm::policy::truth_flags;
-use rrc_vm::text::{kind_word, render};
+use rrc_vm::flow;
 use rrc_vm::value::Value;
 
-/// Why there is no value.
-enum No {
-    /// It depends on what is given.
-    Unknown,
-    Wrong(Wrong),
-}
+/// A file by itself: nobody gives anything.
+struct Alone;
 
-/// What is wrong with a value that is known, and where it is read.
-struct Wrong {
-    message: String,
-    span: Span,
-    /// Whether it is so whatever is given: a division by what is zero in the first turn.
-    always: bool,
-}
+impl Names for Alone {
+    fn var(&self, _: &str, default: Option<&Term>) -> Look {
+        match default.is_some_and(has_holes) {
+            // A default that stands as it is because its placeholders have no values.
+            true => Look::Unknown,
+            false => Look::Missing,
+        }
+    }
 
-fn wrong(message: impl Into<String>, span: Span) -> No {
-    No::Wrong(Wrong {
-        message: message.into(),
-        span,
-        always: false,
-    })
-}
-
-fn made(made: Made, span: Span) -> Result<Value, No> {
-    made.map_err(|(_, message)| wrong(message, span))
+    /// There is a first turn; how many follow is known when it runs.
+    fn turn(&self, name: &str) -> Option<Value> {
+        name.starts_with("index").then_some(Value::Int(0))
+    }
 }
 
 fn known(term: &Term) -> Result<Value, No> {
-    let span = term.span;
-    match &term.kind {
-        TermKind::Literal(literal) => Ok(literal.value()),
-        TermKind::Var(_) => Err(No::Unknown),
-        // There is a first turn; how many follow is known when it runs.
-        TermKind::Turn(name) if name.starts_with("index") => Ok(Value::Int(0)),
-        TermKind::Turn(_) => Err(No::Unknown),
-        TermKind::OrElse { of, truth, or } => match (&of.kind, known(of)) {
-            // A default that stands as it is because its placeholders have no values.
-            (TermKind::Var(_), _) if has_holes(or) => Err(No::Unknown),
-            (TermKind::Var(_), _) => known(or),
-            (_, Ok(value)) if truth.is_none() || truth_flags(&value) => Ok(value),
-            (_, Err(No::Unknown)) => Err(No::Unknown),
-            (_, Ok(_)) => known(or),
-            (_, Err(first)) => known(or).map_err(|_| first),
-        },
-        TermKind::Pick { test, yes, no, .. } => match truth_flags(&known(test)?) {
-            true => known(yes),
-            false => known(no),
-        },
-        TermKind::Item { of, at } => made(flow::item(&known(of)?, &known(at)?), span),
-        TermKind::Length(of) => match known(of)? {
-            Value::List(items) => Ok(Value::Int(items.len() as i64)),
-            other => Err(wrong(format!("{} is not a list", kind_word(&other)), span)),
-        },
-        TermKind::Arith { op, left, right } => arith(*op, left, right, span),
-        TermKind::Pad { of, width } => {
-            let text = flow::pad(integer(of)?, usize::from(*width));
-            Ok(Value::text(text))
-        }
-        TermKind::Text(parts) => {
-            let mut text = Ok(String::new());
-            for part in parts {
-                text = match (text, known(part)) {
-                    (Ok(mut text), Ok(part)) => {
-                        text.push_str(&render(&part));
-                        Ok(text)
-                    }
-                    (Err(No::Wrong(wrong)), _) | (_, Err(No::Wrong(wrong))) => {
-                        Err(No::Wrong(wrong))
-                    }
-                    _ => Err(No::Unknown),
-                };
-            }
-            text.map(Value::text)
-        }
-        TermKind::Fit { of, declared } => {
-            made(flow::fit(known(of)?, &declared.wanted().value()), span)
-        }
-    }
+    evaluate(term, &Alone)
 }
 
 fn has_holes(term: &Term) -> bool {
@@ -102,42 +43,6 @@ fn has_holes(term: &Term) -> bool {
         }
         _ => false,
     }
-}
-
-/// Whether what is given decides about a value.
-fn reads_values(term: &Term) -> bool {
-    matches!(term.kind, TermKind::Var(_)) || term.parts().into_iter().any(reads_values)
-}
-
-fn integer(term: &Term) -> Result<i64, No> {
-    let value = known(term)?;
-    flow::integer(&value).ok_or_else(|| {
-        let shown = match &value {
-            Value::Text(_) | Value::Float(_) => format!("`{}`", render(&value)),
-            other => kind_word(other).to_string(),
-        };
-        wrong(format!("{shown} is not an integer"), term.span)
-    })
-}
-
-fn arith(op: Arith, left: &Term, right: &Term, span: Span) -> Result<Value, No> {
-    let always = !reads_values(right);
-    let (left, right) = (integer(left), integer(right));
-    if matches!(op, Arith::Div | Arith::Rem) && matches!(right, Ok(0)) {
-        return Err(No::Wrong(Wrong {
-            message: "this divides by zero".to_string(),
-            span,
-            always,
-        }));
-    }
-    let (left, right) = match (left, right) {
-        (Ok(left), Ok(right)) => (left, right),
-        (Err(No::Wrong(wrong)), _) | (_, Err(No::Wrong(wrong))) => return Err(No::Wrong(wrong)),
-        _ => return Err(No::Unknown),
-    };
-    let result = op.apply(left, right);
-    let result = result.map(Value::Int);
-    result.ok_or_else(|| wrong("the result does not fit into 64 bits", span))
 }
 
 /// A value as it would be written in a file; none for what no file can hold.
