@@ -25,7 +25,7 @@ use crate::plan::{
 use std::fmt;
 
 /// The version that [`encode`] writes and [`decode`] reads.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 const MAGIC: [u8; 4] = *b"RRB\0";
 const HEADER: usize = 12;
 const SECTION_HEADER: usize = 12;

@@ -495,7 +495,6 @@ instructions! {
     0x72 "stop" Stop() [Any] => [] (end) 1 "end the run with an outcome, cancelling every other task";
     0x73 "fail" Fail(message: Text) [] => [Any] (next) 2 "push a failure with this message";
     0x74 "failure_map" FailureMap() [Any] => [Map] (next) 4 "what is known of a failure, as a map: its kind, its message and the result of its call; of data, an empty one";
-    0x75 "count_step" CountStep(to: Label) [] => [] (branch Any) 1 "count a step that runs; go to the label with a failure past the limit of the plan";
     0x76 "raise" Raise() [Map] => [Any] (next) 4 "make the failure that a map tells of, as failure_map writes it";
     0x77 "refuse" Refuse() [Any] => [Any] (next) 2 "say of a failure that it is about the values that were given";
 
@@ -521,11 +520,13 @@ instructions! {
     0x9c "step_output" StepOutput() [Step Data] => [Step] (next) 2 "say what the open step stored";
     0x9d "step_end" StepEnd(status: Status) [Step Any] => [] (next) 4 "say that the open step ended, and how; a failure ends it as failed whatever the status says, and is forgiven unless the status is `failed`";
     0x9e "warn" Warn() [Data] => [] (next) 2 "say something that is not a failure";
-    0x9f "step_begin_failed" StepBeginFailed(step: Step) [Any] => [Step Any] (next) 4 "say that a step starts that failed before it did; its failure stays on top";
-    0xa0 "step_start" StepStart(step: ShortStep, to: Label) [] => [Step] (branch Step Any) 5 "step_begin, then count_step";
+    0x9f "step_begin_below" StepBeginBelow(step: Step) [Any] => [Step Any] (next) 4 "say that a step starts; what is on top stays there";
+    0xa0 "step_start" StepStart(step: ShortStep, to: Label) [] => [Step] (branch Step Any) 5 "step_begin, and count the step; go to the label with a failure past the limit of the plan";
     0xa1 "step_pass" StepPass(step: ShortStep, to: Label) [] => [] (jump) 5 "step_skip, then jump";
-    0xa2 "step_start_failed" StepStartFailed(step: ShortStep, to: Label) [Any] => [Step Any] (jump) 5 "step_begin_failed, then jump";
+    0xa2 "step_enter" StepEnter(step: ShortStep, to: Label) [Any] => [Step] (branch Step Any) 6 "step_start, unless the top is a failure: that goes to the label with the step";
     0xa3 "store_output" StoreOutput(scope: MapLocal, name: Text) [Step Data] => [Step] (next) 4 "keep_var, then step_output";
+    0xa4 "pass_unless_words" PassUnlessWords(step: ShortStep, to: Label) [Any] => [Any] (branch) 6 "step_pass if the top is false as truth_words has it; go on with anything else, and with a failure";
+    0xa5 "pass_unless_emptiness" PassUnlessEmptiness(step: ShortStep, to: Label) [Any] => [Any] (branch) 6 "the same, as truth_emptiness has it";
 }
 
 #[cfg(test)]

@@ -216,14 +216,6 @@ fn joined(first: Instr, second: Instr) -> Joined {
             let call = Short::new(call);
             Instr::HostOr { call, to }
         }
-        (Instr::StepBegin { step }, Instr::CountStep { to }) => {
-            let step = Short::new(step);
-            Instr::StepStart { step, to }
-        }
-        (Instr::StepBeginFailed { step }, Instr::Jump { to }) => {
-            let step = Short::new(step);
-            Instr::StepStartFailed { step, to }
-        }
         (Instr::StepSkip { step }, Instr::Jump { to }) => {
             let step = Short::new(step);
             Instr::StepPass { step, to }

@@ -2,7 +2,7 @@
 
 use super::builder::{Label, Tables, Writer};
 use crate::ir::{Compare, Equality, Expr, ExprKind, Form, Literal, Missing, Part, Text, Truth};
-use rrc_vm::isa::Instr;
+use rrc_vm::isa::{Instr, Short};
 
 /// Where the variables are: the local that every function has them in.
 pub const SCOPE: u8 = 0;
@@ -122,6 +122,34 @@ pub fn test(writer: &mut Writer, tables: &mut Tables, expr: &Expr, truth: Truth,
             writer.push(truth_of(truth, writer.to(failed)));
         }
     }
+}
+
+/// Goes to `skipped`, and says that the step is, if an expression is false; else goes on with what it came
+/// to, which may be a failure.
+pub fn pass_unless(
+    writer: &mut Writer,
+    tables: &mut Tables,
+    expr: &Expr,
+    truth: Truth,
+    (step, skipped): (u32, Label),
+) {
+    if let ExprKind::Truth { of, truth } = &expr.kind {
+        return pass_unless(writer, tables, of, *truth, (step, skipped));
+    }
+    match truth {
+        Truth::Words | Truth::Emptiness => self::expr(writer, tables, expr),
+        Truth::Flags => {
+            let failed = writer.label();
+            test(writer, tables, expr, truth, failed);
+            writer.bind(failed);
+        }
+    }
+    let (step, to) = (Short::new(step), writer.to(skipped));
+    writer.push(match truth {
+        Truth::Words => Instr::PassUnlessWords { step, to },
+        // Every policy of truth agrees on booleans.
+        Truth::Emptiness | Truth::Flags => Instr::PassUnlessEmptiness { step, to },
+    });
 }
 
 /// Goes to `to` if the truth of an expression is the one of `when`, to `failed` with a failure, and

@@ -407,7 +407,7 @@ impl Emitter<'_> {
         w.push(Instr::Raise {});
         // No command of it may have failed, or even started: so the group says it itself.
         let number = self.tables.step(&stage.id, StepKind::Command, stage.span);
-        w.push(Instr::StepBeginFailed { step: number });
+        w.push(Instr::StepBeginBelow { step: number });
         self.close_failed(w);
         w.push(Instr::Jump {
             to: w.to(out.plain),

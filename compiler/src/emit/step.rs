@@ -9,7 +9,7 @@ use super::bind::may_say;
 use super::builder::{Label, Writer};
 use super::expr::{self, DEPTH, SCOPE};
 use crate::ir::{Action, Attempts, Growth, Guard, Literal, Node, OnFailure, Step, Store};
-use rrc_vm::isa::{Builtin, Instr, Kind, Status};
+use rrc_vm::isa::{Builtin, Instr, Kind, Short, Status};
 use rrc_vm::plan::{HostCall, HostKind};
 
 /// Where control goes when a list of steps does not come to its end. Both labels stand at the
@@ -126,14 +126,11 @@ impl Emitter<'_> {
             w.push(Instr::Null {});
             w.push(Instr::Store { local: said });
         }
-        if let Some(guard) = &step.guard {
-            self.guard(w, step, guard, number, opening, Skip { next, failed });
+        if let Some(Guard { expr, truth }) = &step.guard {
+            expr::pass_unless(w, &mut self.tables, expr, *truth, (number, next));
         }
         w.at(step.span);
-        self.open(w, opening, number);
-        if matches!(opening, Opening::Step) && !step.kind.is_hidden() {
-            w.push(Instr::CountStep { to: w.to(failed) });
-        }
+        self.open(w, step, opening, number, failed);
         let hooked = is_hooked(step, opening);
         if hooked {
             self.hook(w, step, Moment::Before, None);
@@ -265,48 +262,41 @@ impl Emitter<'_> {
         });
     }
 
-    fn open(&mut self, w: &mut Writer, opening: Opening, number: u32) {
+    /// Opens the record of a step. Stack before, if it has a guard: what that came to, which goes to `failed`
+    /// if it failed.
+    fn open(&mut self, w: &mut Writer, step: &Step, opening: Opening, number: u32, failed: Label) {
+        let is_guarded = step.guard.is_some();
         match opening {
-            Opening::Step => w.push(Instr::StepBegin { step: number }),
+            Opening::Step if !step.kind.is_hidden() => {
+                let (step, to) = (Short::new(number), w.to(failed));
+                w.push(match is_guarded {
+                    true => Instr::StepEnter { step, to },
+                    false => Instr::StepStart { step, to },
+                });
+                return;
+            }
+            Opening::Step if !is_guarded => w.push(Instr::StepBegin { step: number }),
+            Opening::Step => w.push(Instr::StepBeginBelow { step: number }),
             Opening::Iteration {
                 number: local,
                 step,
             } => {
+                let known = is_guarded.then(|| w.local());
+                if let Some(known) = known {
+                    w.push(Instr::Store { local: known });
+                }
                 w.push(Instr::Load { local });
                 w.push(Instr::Iteration { step });
+                if let Some(known) = known {
+                    w.push(Instr::Take { local: known });
+                    w.free(known);
+                }
             }
         }
-    }
-
-    fn guard(
-        &mut self,
-        w: &mut Writer,
-        step: &Step,
-        guard: &Guard,
-        number: u32,
-        opening: Opening,
-        Skip { next, failed }: Skip,
-    ) {
-        let (wrong, skip, run) = (w.label(), w.label(), w.label());
-        let when = (guard.truth, true);
-        expr::branch(w, &mut self.tables, &guard.expr, when, run, wrong);
-        w.bind(skip);
-        w.at(step.span);
-        w.push(Instr::StepSkip { step: number });
-        w.push(Instr::Jump { to: w.to(next) });
-        w.bind(wrong);
-        match opening {
-            Opening::Step => w.push(Instr::StepBeginFailed { step: number }),
-            Opening::Iteration { .. } => {
-                let failure = w.local();
-                w.push(Instr::Store { local: failure });
-                self.open(w, opening, number);
-                w.push(Instr::Take { local: failure });
-                w.free(failure);
-            }
+        if is_guarded {
+            w.push(Instr::JumpFailed { to: w.to(failed) });
+            w.push(Instr::Pop {});
         }
-        w.push(Instr::Jump { to: w.to(failed) });
-        w.bind(run);
     }
 
     /// Stack: the open step and the failure.
@@ -559,10 +549,4 @@ pub struct Ways {
 /// Whether hooks run around a step: around those that the user wrote.
 fn is_hooked(step: &Step, opening: Opening) -> bool {
     matches!(opening, Opening::Step) && !step.kind.is_hidden()
-}
-
-/// Where a guard goes when the step does not run.
-struct Skip {
-    next: Label,
-    failed: Label,
 }

@@ -10,7 +10,7 @@ use super::operations::{
 };
 use super::tables::{name_of, shape};
 use super::tasks::{Joined, record_at, set_at, skipped};
-use super::{Exit, Machine, Note, Poll, Waiter};
+use super::{Exit, Machine, Note};
 use crate::fault::{Failure, FailureKind, FaultKind};
 use crate::isa::Instr;
 use crate::task::{Frame, MAX_FRAMES, Task, TaskSet};
@@ -153,6 +153,42 @@ impl Machine {
                     at = $to;
                 } else {
                     push!(Value::Bool($body));
+                }
+            }};
+        }
+        macro_rules! kind_or {
+            ($to:ident, $kind:pat, $name:literal) => {{
+                let value = pop!();
+                push!(match value {
+                    $kind => value,
+                    other => {
+                        at = $to;
+                        wrong_type(other, $name, frame.at)
+                    }
+                });
+            }};
+        }
+        // A step that counts. It has failed already if what it depends on did.
+        macro_rules! start {
+            ($step:ident, $to:ident, $given:expr) => {{
+                let failed: Option<Value> = $given.filter(Value::failed);
+                let begun = self.begin(task, $step.get(), None);
+                if let Some(failure) = failed.or_else(|| self.count_step(frame.at)) {
+                    push!(failure);
+                    at = $to;
+                }
+                leave!(begun);
+            }};
+        }
+        // A step that does not run if what it depends on is false.
+        macro_rules! pass_unless {
+            ($step:ident, $to:ident, |$value:ident| $body:expr) => {{
+                let $value = pop!();
+                if $value.failed() || $body {
+                    push!($value);
+                } else {
+                    at = $to;
+                    leave!(skipped(task, $step.get()));
                 }
             }};
         }
@@ -476,26 +512,8 @@ impl Machine {
                         at = to;
                     }
                 }
-                Instr::ListOr { to } => {
-                    let value = pop!();
-                    push!(match value {
-                        Value::List(_) => value,
-                        other => {
-                            at = to;
-                            wrong_type(other, "a list", frame.at)
-                        }
-                    });
-                }
-                Instr::MapOr { to } => {
-                    let value = pop!();
-                    push!(match value {
-                        Value::Map(_) => value,
-                        other => {
-                            at = to;
-                            wrong_type(other, "an object", frame.at)
-                        }
-                    });
-                }
+                Instr::ListOr { to } => kind_or!(to, Value::List(_), "a list"),
+                Instr::MapOr { to } => kind_or!(to, Value::Map(_), "an object"),
                 Instr::IntOr { to } => {
                     let value = pop!();
                     push!(match integer(&value) {
@@ -582,12 +600,6 @@ impl Machine {
                     self.produce(256)?;
                     push!(Value::map(failure_map(&value)));
                 }
-                Instr::CountStep { to } => {
-                    if let Some(failure) = self.count_step(frame.at) {
-                        push!(failure);
-                        at = to;
-                    }
-                }
                 Instr::Raise {} => push!(flow::raise(pop!(), frame.at)),
                 Instr::Refuse {} => push!(flow::refuse(pop!())),
 
@@ -601,16 +613,7 @@ impl Machine {
                     self.fork(task, function, frame.at)?;
                 }
                 Instr::ForkWithin { function } => {
-                    let (params, ..) = shape(plan, function);
-                    let below = task.stack.len().saturating_sub(params + 1);
-                    let ms = small(&task.stack.remove(below)).max(0) as u64;
-                    let child = self.fork(task, function, frame.at)?;
-                    let ticket = self.ticket(Waiter::Deadline { task: child, ms });
-                    if let Some(Some(child)) = self.tasks.get_mut(child as usize) {
-                        child.deadline = Some(ticket.0);
-                    }
-                    let record = task.innermost();
-                    self.said.push_back(Poll::Timer { ticket, ms, record });
+                    self.fork_within(task, function, frame.at)?;
                     leave!(Exit::Says);
                 }
                 Instr::WaitBelow {} => match self.runs_below(task) {
@@ -649,19 +652,15 @@ impl Machine {
                 }
 
                 Instr::StepBegin { step } => leave!(self.begin(task, step, None)),
-                Instr::StepBeginFailed { step } => leave!(self.begin_failed(task, step)),
+                Instr::StepBeginBelow { step } => leave!(self.begin_below(task, step)),
                 Instr::StepSkip { step } => leave!(skipped(task, step)),
-                Instr::StepStart { step, to } => {
-                    let begun = self.begin(task, step.get(), None);
-                    if let Some(failure) = self.count_step(frame.at) {
-                        push!(failure);
-                        at = to;
-                    }
-                    leave!(begun);
+                Instr::StepStart { step, to } => start!(step, to, None),
+                Instr::StepEnter { step, to } => start!(step, to, Some(pop!())),
+                Instr::PassUnlessWords { step, to } => {
+                    pass_unless!(step, to, |value| policy::truth_words(&value));
                 }
-                Instr::StepStartFailed { step, to } => {
-                    at = to;
-                    leave!(self.begin_failed(task, step.get()));
+                Instr::PassUnlessEmptiness { step, to } => {
+                    pass_unless!(step, to, |value| policy::truth_emptiness(&value));
                 }
                 Instr::StepPass { step, to } => {
                     at = to;

@@ -2,7 +2,7 @@
 
 use super::operations::{fail, small};
 use super::tables::shape;
-use super::{Call, Exit, Machine, Note, Waiter};
+use super::{Call, Exit, Machine, Note, Poll, Waiter};
 use crate::fault::{FailureKind, FaultKind};
 use crate::isa::Status;
 use crate::plan::Plan;
@@ -32,11 +32,11 @@ impl Machine {
         })
     }
 
-    /// The same for a step that failed before: its failure is on top, and stays there.
-    pub(super) fn begin_failed(&mut self, task: &mut Task, step: u32) -> Exit {
-        let failure = task.stack.pop();
+    /// The same; what is on top stays there.
+    pub(super) fn begin_below(&mut self, task: &mut Task, step: u32) -> Exit {
+        let top = task.stack.pop();
         let begun = self.begin(task, step, None);
-        task.stack.extend(failure);
+        task.stack.extend(top);
         begun
     }
 
@@ -106,6 +106,26 @@ impl Machine {
             set.running += 1;
         }
         Ok(child)
+    }
+
+    /// The same; how many milliseconds the task has stands between its set and its parameters.
+    pub(super) fn fork_within(
+        &mut self,
+        task: &mut Task,
+        function: u32,
+        at: u32,
+    ) -> Result<(), FaultKind> {
+        let (params, ..) = shape(self.plan(), function);
+        let below = task.stack.len().saturating_sub(params + 1);
+        let ms = small(&task.stack.remove(below)).max(0) as u64;
+        let child = self.fork(task, function, at)?;
+        let ticket = self.ticket(Waiter::Deadline { task: child, ms });
+        if let Some(Some(child)) = self.tasks.get_mut(child as usize) {
+            child.deadline = Some(ticket.0);
+        }
+        let record = task.innermost();
+        self.said.push_back(Poll::Timer { ticket, ms, record });
+        Ok(())
     }
 
     pub(super) fn new_set(&mut self, owner: u32) -> u32 {
