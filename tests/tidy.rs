@@ -87,7 +87,8 @@ fn code(text: &str) -> String {
     lines.join("\n")
 }
 
-/// The files that are compiled for tests only: suites, and what `#[cfg(test)] mod name;` names.
+/// The files that are compiled for tests only: suites, and what `#[cfg(test)] mod name;` names, with what
+/// is in a folder of that name.
 fn test_files(all: &[(String, String)]) -> Vec<String> {
     let mut found = Vec::new();
     for (path, text) in all {
@@ -109,7 +110,9 @@ fn test_files(all: &[(String, String)]) -> Vec<String> {
                 .and_then(|rest| rest.strip_suffix(';'))
             {
                 found.push(format!("{folder}/{name}.rs"));
-                found.push(format!("{folder}/{name}/mod.rs"));
+                let inside = format!("{folder}/{name}/");
+                let paths = all.iter().map(|(path, _)| path);
+                found.extend(paths.filter(|path| path.starts_with(&inside)).cloned());
             }
         }
     }
@@ -596,8 +599,11 @@ fn the_reader_of_paths_reads_paths() {
     assert!(names("use a::b;", "a") && !names("use aa::b_a;", "a"));
     let text = "x // y\n#[cfg(test)]\nmod laws;\nz\n#[cfg(test)]\nmod tests {\n}\n";
     assert_eq!(code(text), "x \nz");
-    let files = test_files(&[("a/src/b.rs".to_string(), text.to_string())]);
-    assert_eq!(files[0], "a/src/b/laws.rs");
+    let all = ["a/src/b.rs", "a/src/b/laws/of.rs", "a/src/c.rs"]
+        .map(|path| (path.to_string(), text.to_string()));
+    let files = test_files(&all[..1]);
+    assert_eq!(files, ["a/src/b/laws.rs"]);
+    assert!(test_files(&all).contains(&all[1].0));
 }
 
 #[test]

@@ -99,11 +99,4 @@ fn too_large(
 }
 
 #[cfg(test)]
-#[path = "tests/findings.rs"]
-mod findings;
-#[cfg(test)]
-#[path = "tests/laws.rs"]
-mod laws;
-#[cfg(test)]
-#[path = "tests/spans.rs"]
-mod spans;
+mod tests;

@@ -1,7 +1,7 @@
 //! What reading YAML says, and what it refuses.
 
-use super::{Kind, Node, Schema, to_json, yaml};
 use crate::diagnostic::{Applicability, Report};
+use crate::doc::{Kind, Node, Schema, to_json, yaml};
 use crate::source::SourceId;
 use bumpalo::Bump;
 use serde_json::{Value, json};
@@ -234,7 +234,7 @@ fn duplicate_keys() {
     let many: String = (0..50_000)
         .map(|i| format!("k{}: 1\n", i % 25_000))
         .collect();
-    assert_eq!(codes(&many).len(), super::MAX_FINDINGS);
+    assert_eq!(codes(&many).len(), crate::doc::MAX_FINDINGS);
 }
 
 #[test]
@@ -319,8 +319,11 @@ fn size_documents_and_emptiness() {
 
 #[test]
 fn unreadable_bytes_have_a_place() {
-    assert_eq!(super::read_bytes(b"abc".to_vec()), ("abc".to_owned(), None));
-    let (text, at) = super::read_bytes(b"ab\xffc".to_vec());
+    assert_eq!(
+        crate::doc::read_bytes(b"abc".to_vec()),
+        ("abc".to_owned(), None)
+    );
+    let (text, at) = crate::doc::read_bytes(b"ab\xffc".to_vec());
     assert_eq!(at, Some(2));
     assert!(text.starts_with("ab"));
 }
@@ -338,7 +341,7 @@ fn quoting_reads_back() {
     ] {
         let arena = Bump::new();
         let mut report = Report::default();
-        let source = format!("a: {}", super::quoted(text));
+        let source = format!("a: {}", crate::doc::quoted(text));
         let root: Node<'_> = yaml::read(&arena, SourceId(0), &source, &mut report).unwrap();
         assert!(matches!(root.kind, Kind::Map(_)));
         assert_eq!(root.get("a").unwrap().text().unwrap().text(), text);

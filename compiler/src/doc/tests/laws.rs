@@ -1,7 +1,7 @@
 //! Laws of reading: nothing panics, and what is read is what others read.
 
-use super::{Kind, Node, Schema, json, to_json, yaml};
 use crate::diagnostic::{Applicability, Report};
+use crate::doc::{Kind, Node, Schema, json, to_json, yaml};
 use crate::source::SourceId;
 use bumpalo::Bump;
 use serde_json::Value;
@@ -130,7 +130,7 @@ fn no_text_panics_the_readers() {
     for _ in 0..2000 {
         let length = dice.below(60);
         let bytes = (0..length).map(|_| dice.roll() as u8).collect();
-        survives(&super::read_bytes(bytes).0);
+        survives(&crate::doc::read_bytes(bytes).0);
     }
 }
 

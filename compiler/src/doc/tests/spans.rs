@@ -1,7 +1,7 @@
 //! Every style of scalar, in every kind of company: the place of a byte is the place it was written.
 
-use super::{Kind, Node, Style, Text, yaml};
 use crate::diagnostic::Report;
+use crate::doc::{Kind, Node, Style, Text, yaml};
 use crate::source::SourceId;
 use bumpalo::Bump;
 
