@@ -327,6 +327,7 @@ fn walk_back(rows: &[Vec<isize>], n: isize, m: isize) -> Vec<Line> {
 mod tests {
     use super::*;
     use crate::codes;
+    use crate::dice::Dice;
     use crate::source::{Source, Span};
 
     fn finding(span: Span, fix: Fix) -> Diagnostic {
@@ -342,19 +343,6 @@ mod tests {
         let mut sources = Sources::default();
         let id = sources.add(Source::new("a", text));
         (sources, id)
-    }
-
-    /// Small and seeded, so that a failure comes back.
-    struct Dice(u64);
-
-    impl Dice {
-        fn roll(&mut self, sides: usize) -> usize {
-            self.0 = self
-                .0
-                .wrapping_mul(6364136223846793005)
-                .wrapping_add(1442695040888963407);
-            (self.0 >> 33) as usize % sides
-        }
     }
 
     #[test]
@@ -467,7 +455,7 @@ mod tests {
         let mut dice = Dice(7);
         for _ in 0..300 {
             let words = ["slip", "é", "\n", "x: ", "😀", "right"];
-            let text: String = (0..dice.roll(40)).map(|_| words[dice.roll(6)]).collect();
+            let text: String = (0..dice.below(40)).map(|_| words[dice.below(6)]).collect();
             let (sources, id) = one(&text);
             let mut findings = rule(id, &text);
             let forward = apply(&sources, &findings, Applicability::Safe);
@@ -488,13 +476,13 @@ mod tests {
         let mut dice = Dice(11);
         for _ in 0..500 {
             let text: String = (0..30)
-                .map(|_| ['a', 'é', '😀', '\n'][dice.roll(4)])
+                .map(|_| ['a', 'é', '😀', '\n'][dice.below(4)])
                 .collect();
             let (sources, id) = one(&text);
-            let findings: Vec<Diagnostic> = (0..dice.roll(6))
+            let findings: Vec<Diagnostic> = (0..dice.below(6))
                 .map(|_| {
-                    let start = dice.roll(text.len() + 2);
-                    replace(id, start, start + dice.roll(6), "<>")
+                    let start = dice.below(text.len() + 2);
+                    replace(id, start, start + dice.below(6), "<>")
                 })
                 .collect();
             let out = apply(&sources, &findings, Applicability::Safe);
@@ -567,8 +555,8 @@ mod tests {
         let mut dice = Dice(3);
         for round in 0..600 {
             let mut text = |lines: usize| -> String {
-                (0..dice.roll(lines))
-                    .map(|_| ["a\n", "b\n", "c\n", "d\r\n", "é"][dice.roll(5)])
+                (0..dice.below(lines))
+                    .map(|_| ["a\n", "b\n", "c\n", "d\r\n", "é"][dice.below(5)])
                     .collect()
             };
             let (old, new) = (text(40), text(40));

@@ -31,6 +31,8 @@ pub mod suppress;
 pub mod lint;
 
 mod cascade;
+#[cfg(test)]
+mod dice;
 
 pub mod emit;
 pub mod sketch;

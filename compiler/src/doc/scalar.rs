@@ -353,7 +353,7 @@ mod tests {
         .into_iter()
         .map(str::to_owned)
         .collect();
-        let mut seed = crate::doc::tests::laws::Dice(7);
+        let mut seed = crate::dice::Dice(7);
         for _ in 0..20_000 {
             let length = 1 + seed.below(6);
             words.push((0..length).map(|_| seed.pick(&alphabet)).collect());

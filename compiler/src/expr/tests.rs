@@ -4,6 +4,7 @@ use super::BareWords::{Text, Variables};
 use super::*;
 use crate::codes::{self, Severity};
 use crate::diagnostic::Applicability;
+use crate::dice::Dice;
 
 /// A tree without its places, so that two texts can be compared.
 fn placeless(mut expr: Expr) -> Expr {
@@ -381,21 +382,7 @@ fn hostile_nesting_needs_little_stack() {
     thread.join().expect("no input exhausts the stack");
 }
 
-/// Numbers that look random and are the same on every machine.
-struct Dice(u64);
-
 impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 33) as usize % sides
-    }
-
-    fn pick<'a>(&mut self, of: &[&'a str]) -> &'a str {
-        of[self.roll(of.len())]
-    }
-
     fn expression(&mut self, depth: usize) -> String {
         if depth == 0 {
             return self
@@ -422,11 +409,11 @@ impl Dice {
                 ])
                 .to_string();
         }
-        let mut below = || self.roll(depth);
+        let mut below = || self.below(depth);
         let (x, y, z) = (below(), below(), below());
         let first = self.expression(x);
         let second = self.expression(y);
-        match self.roll(16) {
+        match self.below(16) {
             0 | 1 => format!("({first})"),
             2 => format!("not {first}"),
             3 => format!("!{first}"),
@@ -506,7 +493,7 @@ impl Dice {
             ".g(",
             "\u{a0}",
         ];
-        let length = 1 + self.roll(12);
+        let length = 1 + self.below(12);
         let gap = self.pick(&[" ", " ", ""]);
         let parts: Vec<&str> = (0..length).map(|_| self.pick(&words)).collect();
         parts.join(gap)
@@ -592,11 +579,11 @@ fn both_readings_agree_on_token_soup() {
 fn any_bytes_are_read_without_panic() {
     let mut dice = Dice(0x2545_F491_4F6C_DD1D);
     for _ in 0..20_000 {
-        let length = dice.roll(40);
+        let length = dice.below(40);
         let bytes: Vec<u8> = (0..length)
-            .map(|_| match dice.roll(3) {
-                0 => dice.roll(256) as u8,
-                _ => b"{}|.[]()'\"\\ ab1-_=!&"[dice.roll(20)],
+            .map(|_| match dice.below(3) {
+                0 => dice.below(256) as u8,
+                _ => b"{}|.[]()'\"\\ ab1-_=!&"[dice.below(20)],
             })
             .collect();
         let text = String::from_utf8_lossy(&bytes);

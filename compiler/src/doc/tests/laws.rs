@@ -1,30 +1,11 @@
 //! Laws of reading: nothing panics, and what is read is what others read.
 
 use crate::diagnostic::{Applicability, Report};
+use crate::dice::Dice;
 use crate::doc::{Kind, Node, Schema, json, to_json, yaml};
 use crate::source::SourceId;
 use bumpalo::Bump;
 use serde_json::Value;
-
-/// A tiny generator of the same numbers every time.
-pub(crate) struct Dice(pub u64);
-
-impl Dice {
-    pub(crate) fn roll(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    pub(crate) fn below(&mut self, limit: usize) -> usize {
-        (self.roll() >> 11) as usize % limit.max(1)
-    }
-
-    pub(crate) fn pick<T: Copy>(&mut self, all: &[T]) -> T {
-        all[self.below(all.len())]
-    }
-}
 
 const SAMPLES: &[&str] = &[
     "name: demo\nversion: 1.0.0\ncontext:\n  user: ada\nsteps:\n  - id: one\n    command: |\n      echo {{user}}\n       more\n\n      end\n    timeout: 5\n  - id: two\n    prompt: >-\n      fold\n      this\n\n       keep\n",

@@ -1,5 +1,5 @@
 //! What reading a document gives: its findings, where everything stands, and what holds for every text.
 
 mod findings;
-pub mod laws;
+mod laws;
 mod spans;
