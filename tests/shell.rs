@@ -4,6 +4,8 @@
 //! Each compiled script is a file of its own that one bash per position sources in a subshell, so
 //! that it is parsed exactly as a script is, and thousands of them run in seconds.
 
+#[path = "shell/closed.rs"]
+mod closed;
 #[path = "shell/data.rs"]
 mod data;
 

@@ -9,6 +9,7 @@ pub mod amplihack;
 mod blocks;
 pub mod choose;
 mod counted;
+mod exports;
 pub mod fields;
 mod halves;
 mod header;

@@ -5,6 +5,7 @@
 //! refused. This folder reads bash text and nothing else: it knows no YAML, no dialects, no types
 //! and no values, and it does not run anything.
 
+mod closed;
 mod command;
 mod files;
 mod heredoc;
@@ -22,6 +23,7 @@ mod word;
 #[cfg(test)]
 mod tests;
 
+pub use closed::is_closed;
 pub use files::names_file;
 pub use interpreter::{Interpreter, is_option, is_shell};
 pub use mention::{Mentioned, is_nounset, mentions, spelt, stands_for};
