@@ -106,6 +106,23 @@ fn many_values_at_once_reach_their_scripts() {
     );
 }
 
+/// What nothing in a script can read is not put into its environment; `BASH_ENV` sees what is.
+#[test]
+fn a_closed_script_is_given_what_it_names() {
+    let folder = Folder::new();
+    folder.write("names", "echo \"${!RECIPE_VAR_*}\" >> seen\n");
+    folder.write(
+        "a.yaml",
+        "name: a\ncontext: {v: 1, w: 2}\nsteps:\n- {id: a, command: 'true'}\n\
+         - {id: b, command: 'echo {{w}}'}\n- {id: c, command: 'eval true'}\n",
+    );
+    let names = folder.path().join("names").display().to_string();
+    let run = folder.rrc(&["run", "a.yaml"]).env("BASH_ENV", &names);
+    run.go().exits(0);
+    let all = "RECIPE_VAR_a RECIPE_VAR_b RECIPE_VAR_v RECIPE_VAR_w";
+    assert_eq!(folder.read("seen"), format!("\nRECIPE_VAR_w\n{all}\n"));
+}
+
 #[test]
 fn output_is_kept_up_to_its_limit() {
     let script = fixture("hostile/flood.sh").display().to_string();
