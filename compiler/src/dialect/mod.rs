@@ -9,7 +9,6 @@ pub mod amplihack;
 mod blocks;
 pub mod choose;
 mod counted;
-mod exports;
 pub mod fields;
 mod halves;
 mod header;

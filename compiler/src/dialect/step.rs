@@ -3,7 +3,6 @@
 //! A loop becomes a node of its own with the step's work as its body: the condition and what a
 //! failure does belong to the loop, tries and deadlines to each iteration.
 
-use super::exports::exports;
 use super::fields::{KINDS, STEP};
 use super::literal::literal;
 use super::loops::Looping;
@@ -276,17 +275,16 @@ impl Lower<'_> {
             });
         }
         let limit = fields.integer("max_output_size", self.report);
-        let env = self.env(fields);
         let exec = Exec {
             shell: match shell {
                 Some(shell) => Text::literal(shell.whole(), shell.text()),
                 None => Text::literal(command.whole(), "/bin/bash"),
             },
-            exports: exports(self.dialect.exports, program, &script, &env),
             script,
-            env,
+            env: self.env(fields),
             cwd: self.optional_text(fields, "cwd"),
             stdin: self.optional_text(fields, "stdin"),
+            exports: self.dialect.exports,
             limit: limit
                 .and_then(|limit| u64::try_from(limit).ok())
                 .unwrap_or(OUTPUT_LIMIT),
