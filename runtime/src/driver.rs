@@ -186,16 +186,16 @@ enum Stop {
     /// Somebody said that it does not go on; no recipe has a say in that.
     Denied(String),
     /// As the recorded run was stopped.
-    Recorded(RunStatus),
+    Recorded(RunStatus, String),
 }
 
 impl Stop {
     fn words(&self) -> String {
         match self {
-            Stop::Signal(_) | Stop::Recorded(_) => "the run was stopped".to_string(),
+            Stop::Signal(_) => "the run was stopped".to_string(),
             Stop::Timeout(limit) => format!("the run took longer than allowed (limit {limit:?})"),
             Stop::Pause(stage) => format!("waiting for the approval of stage `{stage}`"),
-            Stop::Denied(words) => words.clone(),
+            Stop::Denied(words) | Stop::Recorded(_, words) => words.clone(),
         }
     }
 }
@@ -433,7 +433,7 @@ impl<'a> Driver<'a> {
                 Stop::Signal(_) => RunStatus::Cancelled,
                 Stop::Timeout(_) | Stop::Denied(_) => RunStatus::Failed,
                 Stop::Pause(_) => RunStatus::Paused,
-                Stop::Recorded(recorded) => *recorded,
+                Stop::Recorded(recorded, _) => *recorded,
             };
             if let Stop::Signal(received) = why {
                 signal = Some(*received);
@@ -452,6 +452,7 @@ impl<'a> Driver<'a> {
                 _ => std::mem::take(&mut self.again),
             },
             denied,
+            stopped: self.stopping.as_ref().map(Stop::words),
         };
         let now_ms = self.now_ms();
         if let Some(journal) = self.journal.as_mut().filter(|_| self.refused.is_none()) {

@@ -73,6 +73,8 @@ pub struct Finish {
     pub again: Vec<u64>,
     /// Somebody said no: the run does not go on.
     pub denied: bool,
+    /// Why it was stopped, if it did not come to an end by itself.
+    pub stopped: Option<String>,
 }
 
 impl Print {
@@ -309,6 +311,7 @@ impl Journal {
                 "ms": ms,
                 "again": finish.again,
                 "denied": finish.denied,
+                "stopped": finish.stopped,
             });
             let rest = rest.to_string();
             journal.put(&rest[1..rest.len() - 1]);
@@ -491,6 +494,7 @@ impl Recorded {
                     status: text("status")?,
                     again: again(record),
                     denied: record["denied"].as_bool().unwrap_or(false),
+                    stopped: text("stopped"),
                 });
             }
             _ => return None,

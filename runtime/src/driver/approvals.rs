@@ -117,8 +117,9 @@ impl Driver<'_> {
         if approved {
             return self.reply(question.asked, Value::Null);
         }
+        // No recipe hears of it: none could go on, try again or clean up.
         let reply = reply::refusal(FailureKind::Denied, refusal.clone());
-        self.reply(question.asked, reply);
+        self.write_down(&question.asked, &reply);
         self.stop(Stop::Denied(refusal));
     }
 
