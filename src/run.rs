@@ -230,8 +230,8 @@ pub fn perform_and_report(
 ) -> io::Result<u8> {
     let outcome = perform(prepared, variables, kept, args, global, streams)?;
     report(prepared, &outcome, args, global.quiet, streams)?;
-    if outcome.status == RunStatus::Paused && !global.quiet {
-        say_how_to_go_on(prepared, args, streams)?;
+    if let Some(stage) = outcome.waits_for.as_deref().filter(|_| !global.quiet) {
+        say_how_to_go_on(prepared, stage, args, streams)?;
     }
     Ok(match outcome.signal {
         Some(Signal::Interrupt) => 130,
@@ -246,10 +246,12 @@ pub fn perform_and_report(
 /// A run that waits for an answer is of no use to somebody who does not know how to give it.
 fn say_how_to_go_on(
     prepared: &Prepared<'_>,
+    stage: &str,
     args: &RunArgs,
     streams: &mut Streams<'_>,
 ) -> io::Result<()> {
     let run = &prepared.settings.run_id;
+    let stage = rrc_vm::shell::readable(stage);
     match args.no_record {
         true => writeln!(
             streams.err,
@@ -257,7 +259,7 @@ fn say_how_to_go_on(
         ),
         false => writeln!(
             streams.err,
-            "help: answer with `rrc run --resume {run} --approve STAGE`, or `--deny STAGE`"
+            "help: answer with `rrc run --resume {run} --approve {stage}`, or `--deny {stage}`"
         ),
     }
 }

@@ -93,6 +93,8 @@ pub struct Outcome {
     pub error: Option<String>,
     /// The signal that ended it.
     pub signal: Option<Signal>,
+    /// The stage whose approval it waits for.
+    pub waits_for: Option<String>,
     /// Why a recorded run could not be made again; then the rest says nothing.
     pub refused: Option<String>,
     /// What the run came to: what the plan gives, or what is known of the failure that ended it.
@@ -426,7 +428,7 @@ impl<'a> Driver<'a> {
                 RunStatus::Failed
             }
         };
-        let mut signal = None;
+        let (mut signal, mut waits_for) = (None, None);
         if let Some(why) = &self.stopping {
             error = Some(why.words());
             status = match why {
@@ -435,8 +437,10 @@ impl<'a> Driver<'a> {
                 Stop::Pause(_) => RunStatus::Paused,
                 Stop::Recorded(recorded, _) => *recorded,
             };
-            if let Stop::Signal(received) = why {
-                signal = Some(*received);
+            match why {
+                Stop::Signal(received) => signal = Some(*received),
+                Stop::Pause(stage) => waits_for = Some(stage.clone()),
+                _ => {}
             }
         }
         if let Some(refused) = &self.refused {
@@ -468,6 +472,7 @@ impl<'a> Driver<'a> {
             error: error.map(|error| self.secrets.message(&error)),
             records: self.records,
             signal,
+            waits_for,
             refused: self.refused,
             result: self.secrets.value(&result).unwrap_or(result),
             ran: self.ran.into_all(),

@@ -303,6 +303,9 @@ impl Driver<'_> {
             if asked.kind == Some(HostKind::Approve) {
                 let question = Question::new(asked, &args);
                 self.say_approval(&question, None);
+                if let Some(Stop::Recorded(RunStatus::Paused, _)) = self.stopping {
+                    self.stopping = Some(Stop::Pause(question.stage));
+                }
             } else if !past.begun.contains_key(&asked.ticket.0) {
                 self.unbegun(&asked);
             }
