@@ -40,13 +40,7 @@ pub fn find(
         }
     };
     let mut variables = run::defaults(plan.plan());
-    run::runner_values(
-        &mut variables,
-        plan.plan(),
-        args,
-        prepared.settings,
-        prepared.clock,
-    );
+    run::runner_values(&mut variables, plan.plan(), prepared.runner);
     Ok(Found {
         plan: Rc::new(plan),
         variables,

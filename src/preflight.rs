@@ -219,8 +219,7 @@ impl Preflight<'_> {
                 },
             };
             if !wrong.iter().any(|(known, _)| *known == words) {
-                let help = "change `command` under `[agent]` in rrc.toml";
-                wrong.push((words, help.to_string()));
+                wrong.push((words, self.other_agent(question.agent)));
             }
         }
         if !unknown.is_empty() {
@@ -230,6 +229,18 @@ impl Preflight<'_> {
             wrong.push((words, help.to_string()));
         }
         wrong
+    }
+
+    /// How to ask an agent by something else.
+    fn other_agent(&self, name: &str) -> String {
+        let agents = &self.agents.agents;
+        match (agents.own(name), agents.long(name)) {
+            (Some(_), _) => format!("change `command` under `[agents.\"{name}\"]` in rrc.toml"),
+            (None, Some(_)) => "install it, name another with `--agent`, or set `command` under \
+                                `[agent]` in rrc.toml"
+                .to_string(),
+            (None, None) => "change `command` under `[agent]` in rrc.toml".to_string(),
+        }
     }
 
     /// What is worth knowing. Who gave a wrong answer to an approval is told about that instead.

@@ -5,13 +5,11 @@ use crate::preflight::{self, Preflight};
 use crate::results::Clock;
 use crate::run::{self, Prepared};
 use crate::{Streams, USAGE, plan, values};
-use rrc_compiler::ir::{EXCLUDE_TAGS, INCLUDE_TAGS};
 use rrc_runtime::driver::{Memory, Settings, Then};
 use rrc_runtime::journal::{self, Journal, PLAN, Past, Recorded, Start};
 use rrc_runtime::secret::Secrets;
 use rrc_vm::codec::encode;
 use rrc_vm::plan::{NeedKind, Plan};
-use rrc_vm::text::json_text;
 use rrc_vm::value::{Map, Value};
 use rrc_vm::verify::Verified;
 use std::io;
@@ -50,6 +48,8 @@ pub fn begin(
         started_ms: prepared.clock.since_1970_ms(),
         directory: prepared.settings.directory.clone(),
         secrets: memory.secrets.names().to_vec(),
+        include_tags: args.include_tags.clone(),
+        exclude_tags: args.exclude_tags.clone(),
     };
     let place = directory().join(run_id);
     match Journal::create(&place, &bytes, &start, variables, &memory.secrets) {
@@ -308,7 +308,7 @@ fn resume(
     if let Some(code) = restore(&mut past, given, &secrets, streams)? {
         return Ok(code);
     }
-    if let Some(option) = differs(&past, start, args, global) {
+    if let Some(option) = differs(start, args, global) {
         let words = format!("`{option}` stays what it was when the run started");
         return refuse(&words, "start a new run to change it", streams);
     }
@@ -360,6 +360,7 @@ fn resume(
         file: &start.file,
         settings: &settings,
         clock: &Clock::at(started),
+        runner: &runner(start),
     };
     let audit = run::audit(&prepared, args)?;
     let journal = match Journal::reopen(recorded) {
@@ -375,16 +376,20 @@ fn resume(
     run::perform_and_report(&prepared, variables, (memory, audit), args, global, streams)
 }
 
+/// What the runner told its recipes when the run started.
+fn runner(start: &Start) -> Map {
+    let session = run::session(&start.run, &start.directory, &Clock::at(start.started_ms));
+    run::runner(&start.include_tags, &start.exclude_tags, session)
+}
+
 /// The option that asks for something else than the run was started with.
-fn differs(past: &Past, start: &Start, args: &RunArgs, global: &Global) -> Option<&'static str> {
+fn differs(start: &Start, args: &RunArgs, global: &Global) -> Option<&'static str> {
     let tags = [
-        ("--include-tags", INCLUDE_TAGS, &args.include_tags),
-        ("--exclude-tags", EXCLUDE_TAGS, &args.exclude_tags),
+        ("--include-tags", &start.include_tags, &args.include_tags),
+        ("--exclude-tags", &start.exclude_tags, &args.exclude_tags),
     ];
-    for (option, name, given) in tags {
-        let then = past.variables.get(name);
-        let differ = |then: &Value| json_text(then) != json_text(&run::tag_list(given));
-        if !given.is_empty() && then.is_some_and(differ) {
+    for (option, then, given) in tags {
+        if !given.is_empty() && then != given {
             return Some(option);
         }
     }
@@ -526,6 +531,7 @@ fn replay(
         file: &start.file,
         settings: &settings,
         clock: &Clock::at(start.started_ms),
+        runner: &runner(start),
     };
     let audit = run::audit(&prepared, args)?;
     run::perform_and_report(&prepared, variables, (memory, audit), args, global, streams)

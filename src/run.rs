@@ -10,7 +10,7 @@ use crate::results::{self, Clock};
 use crate::{OK, Streams, USAGE, dry, late, piped, plan, recorded, values};
 use rrc_compiler::codes;
 use rrc_compiler::diagnostic::{Diagnostic, Report};
-use rrc_compiler::ir::{EXCLUDE_TAGS, INCLUDE_TAGS, Program};
+use rrc_compiler::ir::{EXCLUDE_TAGS, INCLUDE_TAGS, Program, SESSION};
 use rrc_compiler::source::Sources;
 use rrc_runtime::driver::{self, Approval, Memory, Outcome, Settings};
 use rrc_runtime::event::{Event, RunStatus, What};
@@ -22,7 +22,7 @@ use rrc_vm::value::{Map, Value};
 use rrc_vm::verify::Verified;
 use std::io::{self, IsTerminal};
 use std::mem::ManuallyDrop;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -103,6 +103,8 @@ pub struct Prepared<'a> {
     pub file: &'a str,
     pub settings: &'a Settings,
     pub clock: &'a Clock,
+    /// What only the runner knows, by the names that recipes have for it.
+    pub runner: &'a Map,
 }
 
 pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Result<u8> {
@@ -193,12 +195,15 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
         agents,
         keep: keep(args),
     };
-    runner_values(&mut variables, verified.plan(), args, &settings, &clock);
+    let session = session(&settings.run_id, &settings.directory, &clock);
+    let runner = runner(&args.include_tags, &args.exclude_tags, session);
+    runner_values(&mut variables, verified.plan(), &runner);
     let prepared = Prepared {
         verified,
         file,
         settings: &settings,
         clock: &clock,
+        runner: &runner,
     };
     let audit = audit(&prepared, args)?;
     let memory = recorded::begin(&prepared, &variables, args, streams)?;
@@ -230,8 +235,8 @@ pub fn perform_and_report(
 ) -> io::Result<u8> {
     let outcome = perform(prepared, variables, kept, args, global, streams)?;
     report(prepared, &outcome, args, global.quiet, streams)?;
-    if outcome.status == RunStatus::Paused && !global.quiet {
-        say_how_to_go_on(prepared, args, streams)?;
+    if let Some(stage) = outcome.waits_for.as_deref().filter(|_| !global.quiet) {
+        say_how_to_go_on(prepared, stage, args, streams)?;
     }
     Ok(match outcome.signal {
         Some(Signal::Interrupt) => 130,
@@ -246,10 +251,12 @@ pub fn perform_and_report(
 /// A run that waits for an answer is of no use to somebody who does not know how to give it.
 fn say_how_to_go_on(
     prepared: &Prepared<'_>,
+    stage: &str,
     args: &RunArgs,
     streams: &mut Streams<'_>,
 ) -> io::Result<()> {
     let run = &prepared.settings.run_id;
+    let stage = rrc_vm::shell::readable(stage);
     match args.no_record {
         true => writeln!(
             streams.err,
@@ -257,7 +264,7 @@ fn say_how_to_go_on(
         ),
         false => writeln!(
             streams.err,
-            "help: answer with `rrc run --resume {run} --approve STAGE`, or `--deny STAGE`"
+            "help: answer with `rrc run --resume {run} --approve {stage}`, or `--deny {stage}`"
         ),
     }
 }
@@ -535,30 +542,32 @@ pub fn defaults(plan: &Plan) -> Map {
 }
 
 /// What only the runner knows, over everything else.
-pub fn runner_values(
-    variables: &mut Map,
-    plan: &Plan,
-    args: &RunArgs,
-    settings: &Settings,
-    clock: &Clock,
-) {
+pub fn runner_values(variables: &mut Map, plan: &Plan, runner: &Map) {
     for name in results::runner_names(plan) {
-        let value = match name {
-            INCLUDE_TAGS => tag_list(&args.include_tags),
-            EXCLUDE_TAGS => tag_list(&args.exclude_tags),
-            _ => session(settings, clock),
-        };
+        let value = runner.get(name).cloned().unwrap_or(Value::Null);
         variables.insert(Rc::from(name), value);
     }
 }
 
-fn session(settings: &Settings, clock: &Clock) -> Value {
+pub fn runner(include_tags: &[String], exclude_tags: &[String], session: Value) -> Map {
+    let values = [
+        (INCLUDE_TAGS, tag_list(include_tags)),
+        (EXCLUDE_TAGS, tag_list(exclude_tags)),
+        (SESSION, session),
+    ];
+    let values = values.into_iter();
+    values
+        .map(|(name, value)| (Rc::from(name), value))
+        .collect()
+}
+
+pub fn session(run: &str, directory: &Path, started: &Clock) -> Value {
     let mut session = Map::default();
-    session.insert(Rc::from("id"), Value::text(settings.run_id.as_str()));
-    session.insert(Rc::from("started"), Value::text(clock.timestamp(0)));
+    session.insert(Rc::from("id"), Value::text(run));
+    session.insert(Rc::from("started"), Value::text(started.timestamp(0)));
     session.insert(
         Rc::from("project"),
-        Value::text(settings.directory.to_string_lossy().as_ref()),
+        Value::text(directory.to_string_lossy().as_ref()),
     );
     Value::map(session)
 }

@@ -10,7 +10,7 @@ mod findings;
 use crate::codes::{self, Code, Severity};
 use crate::diagnostic::{Diagnostic, Report};
 use crate::dialect::choose::{Choice, Pins};
-use crate::dialect::{self, Dialect, Lowered, template, unknown_step};
+use crate::dialect::{self, Dialect, Lowered, Parent, template, unknown_step};
 use crate::ir::flow::Flow;
 use crate::ir::{Action, ExprKind, Literal, Node, Part, Program, Step, Text, Unit, visit};
 use crate::source::{SourceId, Sources, Span};
@@ -203,36 +203,50 @@ impl Loader<'_> {
         dialect: &'static Dialect,
         chain: &mut Vec<String>,
     ) -> Arc<Unit> {
-        let Lowered { unit, parent } = lowered;
+        let Lowered { mut unit, parent } = lowered;
         let Some(parent) = parent else { return unit };
+        match self.base(&parent, path, dialect, chain) {
+            Some(base) => {
+                self.after_parents(&base, &parent.after);
+                let (base, child) = (Arc::unwrap_or_clone(base), Arc::unwrap_or_clone(unit));
+                Arc::new(merge(base, child, &parent))
+            }
+            None => {
+                Arc::make_mut(&mut unit).open = true;
+                unit
+            }
+        }
+    }
+
+    /// The recipe that another extends; none if it cannot be had, which is said.
+    fn base(
+        &mut self,
+        parent: &Parent,
+        path: &str,
+        dialect: &'static Dialect,
+        chain: &mut Vec<String>,
+    ) -> Option<Arc<Unit>> {
         let Some(found) = self.world.find_recipe(&parent.name, path) else {
             let known = self.world.known_recipes(&parent.name, path);
             self.report.add(missing(&parent.name, parent.span, &known));
-            return unit;
+            return None;
         };
         if chain.contains(&found) {
             let message = format!("`{}` extends itself in the end", parent.name);
             let finding = Diagnostic::new(&codes::RECIPE_CYCLE, parent.span, message)
                 .help("a parent cannot be its own child: remove one `extends`");
             self.report.add(finding);
-            return unit;
+            return None;
         }
         if chain.len() >= MOST_PARENTS {
             let message = format!("recipes extend each other over more than {MOST_PARENTS} files");
             let finding = Diagnostic::new(&codes::DEPTH_LIMIT, parent.span, message)
                 .help("let a recipe extend one that is nearer to the last of them");
             self.report.add(finding);
-            return unit;
+            return None;
         }
         chain.push(found.clone());
-        match self.file(&found, Some(dialect), chain).unit {
-            Some(base) => {
-                self.after_parents(&base, &parent.after);
-                let (base, child) = (Arc::unwrap_or_clone(base), Arc::unwrap_or_clone(unit));
-                Arc::new(merge(base, child, &parent))
-            }
-            None => unit,
-        }
+        self.file(&found, Some(dialect), chain).unit
     }
 
     /// Steps that a child wants to come after, and that it does not have itself.

@@ -241,7 +241,7 @@ struct Scope<'a> {
     /// Variables that loops have had to themselves, and where.
     ended: FxHashMap<&'a str, (Span, Ended)>,
     reserved: &'static [&'static str],
-    /// A call whose recipe is not known may set anything.
+    /// What is not known may set anything: the recipe of a call, or one that is extended.
     open: bool,
     /// Nobody reads what could be done about a finding.
     brief: bool,
@@ -268,7 +268,7 @@ impl<'a> Scope<'a> {
             anywhere: FxHashMap::default(),
             ended: FxHashMap::default(),
             reserved: unit.reserved,
-            open: false,
+            open: program.units[number].open,
             brief: false,
         };
         for step in &unit.steps {

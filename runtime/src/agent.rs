@@ -50,12 +50,14 @@ impl Agents {
         self.own(agent).or(self.command.as_deref())
     }
 
-    fn own(&self, agent: &str) -> Option<&str> {
+    /// The command for this agent alone.
+    pub fn own(&self, agent: &str) -> Option<&str> {
         let own = self.by_name.iter().find(|(name, _)| name == agent);
         own.map(|(_, command)| command.as_str())
     }
 
-    fn long(&self, agent: &str) -> Option<&str> {
+    /// What is run for a long prompt; only the known programs have that.
+    pub fn long(&self, agent: &str) -> Option<&str> {
         self.long.as_deref().filter(|_| self.own(agent).is_none())
     }
 

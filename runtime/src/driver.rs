@@ -93,6 +93,8 @@ pub struct Outcome {
     pub error: Option<String>,
     /// The signal that ended it.
     pub signal: Option<Signal>,
+    /// The stage whose approval it waits for.
+    pub waits_for: Option<String>,
     /// Why a recorded run could not be made again; then the rest says nothing.
     pub refused: Option<String>,
     /// What the run came to: what the plan gives, or what is known of the failure that ended it.
@@ -186,16 +188,16 @@ enum Stop {
     /// Somebody said that it does not go on; no recipe has a say in that.
     Denied(String),
     /// As the recorded run was stopped.
-    Recorded(RunStatus),
+    Recorded(RunStatus, String),
 }
 
 impl Stop {
     fn words(&self) -> String {
         match self {
-            Stop::Signal(_) | Stop::Recorded(_) => "the run was stopped".to_string(),
+            Stop::Signal(_) => "the run was stopped".to_string(),
             Stop::Timeout(limit) => format!("the run took longer than allowed (limit {limit:?})"),
             Stop::Pause(stage) => format!("waiting for the approval of stage `{stage}`"),
-            Stop::Denied(words) => words.clone(),
+            Stop::Denied(words) | Stop::Recorded(_, words) => words.clone(),
         }
     }
 }
@@ -426,17 +428,19 @@ impl<'a> Driver<'a> {
                 RunStatus::Failed
             }
         };
-        let mut signal = None;
+        let (mut signal, mut waits_for) = (None, None);
         if let Some(why) = &self.stopping {
             error = Some(why.words());
             status = match why {
                 Stop::Signal(_) => RunStatus::Cancelled,
                 Stop::Timeout(_) | Stop::Denied(_) => RunStatus::Failed,
                 Stop::Pause(_) => RunStatus::Paused,
-                Stop::Recorded(recorded) => *recorded,
+                Stop::Recorded(recorded, _) => *recorded,
             };
-            if let Stop::Signal(received) = why {
-                signal = Some(*received);
+            match why {
+                Stop::Signal(received) => signal = Some(*received),
+                Stop::Pause(stage) => waits_for = Some(stage.clone()),
+                _ => {}
             }
         }
         if let Some(refused) = &self.refused {
@@ -452,6 +456,7 @@ impl<'a> Driver<'a> {
                 _ => std::mem::take(&mut self.again),
             },
             denied,
+            stopped: self.stopping.as_ref().map(Stop::words),
         };
         let now_ms = self.now_ms();
         if let Some(journal) = self.journal.as_mut().filter(|_| self.refused.is_none()) {
@@ -467,6 +472,7 @@ impl<'a> Driver<'a> {
             error: error.map(|error| self.secrets.message(&error)),
             records: self.records,
             signal,
+            waits_for,
             refused: self.refused,
             result: self.secrets.value(&result).unwrap_or(result),
             ran: self.ran.into_all(),

@@ -128,6 +128,11 @@ macro_rules! run_statuses {
                 match self { $(RunStatus::$variant => $word),* }
             }
 
+            /// What `word` stands for.
+            pub fn of(word: &str) -> Option<RunStatus> {
+                match word { $($word => Some(RunStatus::$variant),)* _ => None }
+            }
+
             pub fn is_success(self) -> bool {
                 match self { $(RunStatus::$variant => $success),* }
             }

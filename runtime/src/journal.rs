@@ -55,6 +55,9 @@ pub struct Start {
     pub started_ms: u64,
     pub directory: PathBuf,
     pub secrets: Vec<String>,
+    /// The tags of the steps that run, and of those that do not.
+    pub include_tags: Vec<String>,
+    pub exclude_tags: Vec<String>,
 }
 
 /// A call as it is compared with another: enough to see that it is not the same.
@@ -73,6 +76,8 @@ pub struct Finish {
     pub again: Vec<u64>,
     /// Somebody said no: the run does not go on.
     pub denied: bool,
+    /// Why it was stopped, if it did not come to an end by itself.
+    pub stopped: Option<String>,
 }
 
 impl Print {
@@ -180,6 +185,8 @@ impl Journal {
             "started_ms": start.started_ms,
             "directory": start.directory.to_string_lossy(),
             "secrets": start.secrets,
+            "include_tags": start.include_tags,
+            "exclude_tags": start.exclude_tags,
         });
         journal.open("run");
         let head = head.to_string();
@@ -309,6 +316,7 @@ impl Journal {
                 "ms": ms,
                 "again": finish.again,
                 "denied": finish.denied,
+                "stopped": finish.stopped,
             });
             let rest = rest.to_string();
             journal.put(&rest[1..rest.len() - 1]);
@@ -439,8 +447,11 @@ impl Recorded {
                 text("rrc")
             ));
         }
-        let names = record["secrets"].as_array().map_or(&[][..], Vec::as_slice);
-        let secrets = names.iter().filter_map(Json::as_str).map(String::from);
+        let texts = |name: &str| -> Vec<String> {
+            let texts = record[name].as_array().map_or(&[][..], Vec::as_slice);
+            let texts = texts.iter().filter_map(Json::as_str);
+            texts.map(String::from).collect()
+        };
         Ok(Recorded {
             directory: directory.to_path_buf(),
             start: Start {
@@ -451,7 +462,9 @@ impl Recorded {
                 rrc: text("rrc"),
                 started_ms: record["started_ms"].as_u64().unwrap_or_default(),
                 directory: PathBuf::from(text("directory")),
-                secrets: secrets.collect(),
+                secrets: texts("secrets"),
+                include_tags: texts("include_tags"),
+                exclude_tags: texts("exclude_tags"),
             },
             finish: None,
             resumed: 0,
@@ -491,6 +504,7 @@ impl Recorded {
                     status: text("status")?,
                     again: again(record),
                     denied: record["denied"].as_bool().unwrap_or(false),
+                    stopped: text("stopped"),
                 });
             }
             _ => return None,

@@ -106,6 +106,13 @@ pub fn may_execute(path: &Path) -> bool {
     rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
 }
 
+/// What was typed at a terminal and not read yet is not read any more.
+pub fn forget_typed(terminal: impl AsFd) {
+    use rustix::termios::{QueueSelector, tcflush};
+    // What is no terminal keeps it.
+    let _ = tcflush(terminal, QueueSelector::IFlush);
+}
+
 // ---- starting -----------------------------------------------------------------------------
 
 /// All that a new process is given. `std::process::Command` starts programs in the same way, but it

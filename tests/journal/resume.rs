@@ -2,6 +2,7 @@
 
 use super::binary::Folder;
 use super::{normal, only_run, recipe};
+use serde_json::json;
 
 /// Runs until it fails, makes ready and goes on; gives what ran in which life, each sorted, as what
 /// runs at once has no order.
@@ -358,4 +359,43 @@ fn the_deadline_of_a_group_of_commands_starts_anew() {
     folder.write("ready", "");
     folder.rrc(&["run", "t.json", "--resume"]).go().exits(0);
     assert_eq!(folder.read("log"), "one\ntwo\ntwo\nthree\n");
+}
+
+#[test]
+fn a_run_that_was_stopped_is_shown_as_it_was_stopped() {
+    let call = "
+  - {id: call, type: recipe, recipe: gate, on_error: continue, retry: {initial_delay: 0}}
+  - {id: after, type: bash, command: sleep 9}
+";
+    for (options, path, why) in [
+        (&["--deny", "build"][..], "call", "stage `build` was denied"),
+        (
+            &["--approve", "build", "--timeout", "0.3"],
+            "after",
+            "the run took longer than allowed (limit 300ms)",
+        ),
+    ] {
+        let folder = Folder::with("main.yaml", recipe(call));
+        folder.write("gate.yaml", super::STAGES);
+        let events = |what: &[&str]| {
+            let format = ["run", "--output-format", "events"];
+            let said = folder.rrc(&[&format, what].concat()).go().exits(1);
+            let names = said.lines().into_iter();
+            let names = names.map(|event| json!([event["event"], event["path"], event["error"]]));
+            names.collect::<Vec<_>>()
+        };
+        let live = events(&[&["main.yaml"], options].concat());
+        let stopped = live.iter().rev().nth(1);
+        assert_eq!(
+            stopped.map(|event| &event[1]),
+            Some(&json!(path)),
+            "{live:?}"
+        );
+        assert_eq!(
+            stopped.map(|event| &event[2]),
+            Some(&json!(why)),
+            "{live:?}"
+        );
+        assert_eq!(events(&["--replay", &only_run(&folder)]), live);
+    }
 }

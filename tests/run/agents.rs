@@ -258,6 +258,13 @@ fn without_an_agent_nothing_runs_and_all_steps_are_named() {
         .go()
         .exits(2);
     assert!(said.err.contains("did you mean `claude`?"), "{}", said.err);
+    let known = ["run", "a.yaml", "--agent", "claude"];
+    let said = folder.rrc(&known).env("PATH", &path).go().exits(2);
+    said.err_has("install it, name another with `--agent`");
+    let own = "[agent]\ncommand = \"true\"\n[agents.b]\ncommand = \"no-such-agent {prompt}\"\n";
+    folder.write("rrc.toml", own);
+    let said = folder.rrc(&["run", "a.yaml"]).go().exits(2);
+    said.err_has("change `command` under `[agents.\"b\"]`");
 }
 
 #[test]

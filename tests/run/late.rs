@@ -183,3 +183,42 @@ fn a_run_that_is_shown_again_by_its_file_finds_the_names_it_was_given() {
     assert_eq!(again["context"], all["context"]);
     assert_eq!(again["context"]["got"]["said"], "one y\n");
 }
+
+#[test]
+fn a_run_that_goes_on_tells_such_a_recipe_what_it_was_told() {
+    let folder = folder(&format!(
+        "{PICK}- {{id: call, type: recipe, recipe: 'kid-{{{{which}}}}'}}\n"
+    ));
+    let steps = "- {id: early, type: bash, command: 'echo {{session.started}} >> started'}\n\
+                 - {id: tagged, type: bash, when_tags: [slow], command: touch tagged}\n\
+                 - {id: late, type: bash, command: test -e ready}\n";
+    folder.write("kid-one.yaml", amplifier(steps));
+    run(&folder, &["--exclude-tags", "slow"], 1);
+    folder.write("ready", "");
+    let other = ["run", "a.yaml", "--resume", "--include-tags", "slow"];
+    folder
+        .rrc(&other)
+        .go()
+        .exits(2)
+        .err_has("stays what it was");
+    run(&folder, &["--resume"], 0);
+    assert!(!folder.has("tagged"));
+    assert_eq!(folder.read("started").lines().count(), 1);
+}
+
+#[test]
+fn what_such_a_recipe_sets_is_its_output_every_time() {
+    let folder = Folder::with(
+        "a.yaml",
+        "# rrc: dialect = amplihack\nname: t\ncontext: {kids: [kid, kid], r: before}\nsteps:\n\
+         - {id: each, foreach: '{{kids}}', as: k, recipe: '{{k}}', context: {p: 1}, collect: all}\n",
+    );
+    let kid = "name: kid\nsteps:\n- {id: a, command: echo 1, output: r, when_tags: [x]}\n\
+               - {id: b, command: echo 2, output: p}\n";
+    folder.write("kid.yaml", kid);
+    let all = run(&folder, &[], 0);
+    let context = &all["context"];
+    assert_eq!(context["all"], json!([{"r": 1}, {"r": 1}]), "{all:#}");
+    let names: Vec<&String> = context.as_object().unwrap().keys().collect();
+    assert_eq!(names, ["kids", "r", "p", "all"]);
+}

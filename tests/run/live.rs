@@ -131,9 +131,9 @@ fn at_the_gate(keys: &str, words: &str, code: i32) -> String {
 #[track_caller]
 fn at_a_gate(gate: &str, keys: &str, words: &str, code: i32) -> String {
     let stages = format!(
-        "name: t\nversion: 1.0.0\ndescription: d\nstages:\n\
+        "name: t\nversion: 1.0.0\ndescription: d\ncontext: {{nap: 0}}\nstages:\n\
          - {{name: one, approval: {{required: true, {gate}}}, \
-         steps: [{{id: a, type: bash, command: echo a}}]}}\n\
+         steps: [{{id: a, type: bash, command: 'sleep {{{{nap}}}}'}}]}}\n\
          - {{name: two, steps: [{{id: b, type: bash, command: echo b}}]}}\n",
     );
     let folder = Folder::with("a.yaml", stages);
@@ -152,6 +152,12 @@ fn somebody_who_is_asked_can_answer_and_can_stop_the_run() {
     assert!(said.contains("stage `one` was denied"), "{said}");
     let said = at_the_gate("\\003", "", 130);
     assert!(said.contains("cancelled"), "{said}");
+}
+
+#[test]
+fn what_was_typed_before_a_question_is_no_answer_to_it() {
+    let said = at_the_gate("y\\n", "--set nap=1.5", 4);
+    assert!(said.contains("go?") && said.contains("paused"), "{said}");
 }
 
 #[test]

@@ -590,7 +590,7 @@ fn a_denial_is_final_wherever_it_is_said() {
     let child = amplifier("").replace("steps:\n", stages);
     for how in [
         "on_error: continue",
-        "retry: {max_attempts: 3, initial_delay: 0.01}",
+        "retry: {max_attempts: 3, initial_delay: 0}",
     ] {
         let steps = format!(
             "- {{id: s, type: recipe, recipe: child.yaml, {how}}}\n\
@@ -601,6 +601,7 @@ fn a_denial_is_final_wherever_it_is_said() {
         let all = run(&folder, &["--deny", "gate"], 1);
         assert_eq!(all["status"], "failed", "{all:#}");
         assert_eq!(all["error"], "stage `gate` was denied");
+        assert_eq!(all["step_results"][0]["attempts"], 1, "{how}");
         assert_eq!(folder.read("log"), "x\n", "{how}");
     }
 }

@@ -165,9 +165,11 @@ impl Walker<'_> {
                 false => Map::default(),
             };
             passed.extend(context(call, &task.scope)?);
+            let given = call.context.iter().map(|(name, _)| name.as_str());
             let args = vec![
                 ("name", name),
                 ("context", Value::map(passed)),
+                ("given", Value::list(given.map(Value::text).collect())),
                 ("depth", Value::Int(task.depth.into())),
             ];
             return self.ask(HostKind::Recipe, args, task);

@@ -140,6 +140,7 @@ impl Generator {
             },
             pace: None,
             result: None,
+            open: false,
         }
     }
 

@@ -125,7 +125,7 @@ host_kinds! {
     1 Agent "agent" [agent prompt system_prompt model mode vars env cwd timeout_ms json auto_stage once pace]
         "ask an agent";
     2 Tool "tool" [tool arguments cwd timeout_ms] "run a tool that metadata describes";
-    3 Recipe "recipe" [name context depth] "find, compile and run a recipe whose name is known only now";
+    3 Recipe "recipe" [name context given depth] "find, compile and run a recipe whose name is known only now";
     4 Approve "approve" [stage prompt timeout_ms default] "ask whether to go on";
     5 Sleep "sleep" [ms after_turn] "wait; or until so long after the last turn of the loop began";
     6 Hook "hook" [script event vars ambient timeout_ms] "run a hook; it cannot fail the step";

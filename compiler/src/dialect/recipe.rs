@@ -126,6 +126,7 @@ pub fn lower(
         pace,
         steps,
         result: None,
+        open: false,
     };
     Some(Lowered {
         unit: Arc::new(unit),
@@ -207,6 +208,7 @@ pub fn lower_expression(
         pace: None,
         steps: Vec::new(),
         result: None,
+        open: false,
     };
     Some((unit, expr))
 }

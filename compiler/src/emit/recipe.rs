@@ -158,6 +158,9 @@ impl Emitter<'_> {
                 name: self.tables.text(name),
             });
         }
+        let given = call.context.iter().map(|(name, _)| name.as_str());
+        let given = given.map(|name| Literal::Text(name.into())).collect();
+        arguments.fix("given", Literal::List(given));
         w.push(Instr::Load { local: DEPTH });
         arguments.open(w, "depth");
         arguments.ask(w, &mut self.tables, step);

@@ -14,7 +14,8 @@ pub struct Links<'a> {
     pub sets: Vec<Names<'a>>,
     /// What callers may give each unit.
     pub given: Vec<Names<'a>>,
-    /// Units that call recipes nobody knows yet, which may set anything.
+    /// Units that are not known as a whole, such as those that call recipes nobody knows yet: they
+    /// may set anything.
     pub open: Vec<bool>,
 }
 
@@ -28,6 +29,7 @@ impl<'a> Links<'a> {
         };
         let mut calls: Vec<(usize, &'a Call)> = Vec::new();
         for (number, unit) in program.units.iter().enumerate() {
+            links.open[number] = unit.open;
             let sets = &mut links.sets[number];
             sets.extend(unit.inputs.iter().map(|input| input.name.as_str()));
             for step in &unit.steps {

@@ -70,8 +70,16 @@ impl Driver<'_> {
         }
     }
 
-    /// Puts the first question, if somebody is there to answer it.
+    /// Puts the first question. What was typed before is no answer to it.
     fn put_question(&mut self) {
+        if !self.questions.is_empty() {
+            self.os.forget_typed();
+        }
+        self.repeat_question();
+    }
+
+    /// Asks, if somebody is there to answer.
+    fn repeat_question(&mut self) {
         let Some(Question { stage, prompt, .. }) = self.questions.front() else {
             return;
         };
@@ -89,7 +97,7 @@ impl Driver<'_> {
         let approved = match answer.as_deref() {
             Some("y" | "yes") => true,
             Some("n" | "no") => false,
-            Some(_) => return self.put_question(),
+            Some(_) => return self.repeat_question(),
             None => return self.nobody_answers(),
         };
         if let Some(question) = self.questions.pop_front() {
@@ -117,8 +125,9 @@ impl Driver<'_> {
         if approved {
             return self.reply(question.asked, Value::Null);
         }
+        // No recipe hears of it: none could go on, try again or clean up.
         let reply = reply::refusal(FailureKind::Denied, refusal.clone());
-        self.reply(question.asked, reply);
+        self.write_down(&question.asked, &reply);
         self.stop(Stop::Denied(refusal));
     }
 

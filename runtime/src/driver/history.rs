@@ -12,6 +12,7 @@ use super::{Driver, Stop};
 use crate::event::{RunStatus, What};
 use crate::journal::{Begun, Finish, Past};
 use crate::reply::Args;
+use rrc_vm::fault::FailureKind;
 use rrc_vm::machine::Ticket;
 use rrc_vm::plan::HostKind;
 use rrc_vm::value::Value;
@@ -196,6 +197,13 @@ impl Driver<'_> {
         };
         past.now_ms = ms;
         match past.held.remove(&ticket) {
+            Some(_)
+                if let Value::Failure(failure) = &value
+                    && failure.kind == FailureKind::Denied =>
+            {
+                let words = failure.message.to_string();
+                self.stopping.get_or_insert(Stop::Denied(words));
+            }
             Some((_, Held::Call(asked, _) | Held::Timer(asked, _))) => {
                 self.learn(&asked, &value);
                 self.settle(machine, &asked, value);
@@ -272,22 +280,22 @@ impl Driver<'_> {
     /// Ends as the recorded run was ended from outside.
     fn stop_as(&mut self, past: Recall) {
         let held = Recall::into_held(past.held);
-        let status = match past.finish.as_ref().map(|finish| finish.status.as_str()) {
-            Some("paused") => RunStatus::Paused,
-            Some("cancelled") => RunStatus::Cancelled,
-            _ => {
-                let first = held.iter().find_map(|held| match held {
-                    Held::Call(asked, _) => self.step(asked.record),
-                    Held::Timer(..) => None,
-                });
-                let step = first.as_ref().map_or("", |step| step.path.as_str());
-                self.refused = Some(format!(
-                    "replay incomplete: the record ends while step `{step}` runs"
-                ));
-                return;
-            }
+        let stopped = past.finish.as_ref().and_then(|finish| {
+            let status = RunStatus::of(&finish.status)?;
+            Some(Stop::Recorded(status, finish.stopped.clone()?))
+        });
+        let Some(stopped) = stopped else {
+            let first = held.iter().find_map(|held| match held {
+                Held::Call(asked, _) => self.step(asked.record),
+                Held::Timer(..) => None,
+            });
+            let step = first.as_ref().map_or("", |step| step.path.as_str());
+            self.refused = Some(format!(
+                "replay incomplete: the record ends while step `{step}` runs"
+            ));
+            return;
         };
-        self.stopping = Some(Stop::Recorded(status));
+        self.stopping.get_or_insert(stopped);
         for held in held {
             let Held::Call(asked, args) = held else {
                 continue;
@@ -295,7 +303,7 @@ impl Driver<'_> {
             if asked.kind == Some(HostKind::Approve) {
                 let question = Question::new(asked, &args);
                 self.say_approval(&question, None);
-                if status == RunStatus::Paused && !matches!(self.stopping, Some(Stop::Pause(_))) {
+                if let Some(Stop::Recorded(RunStatus::Paused, _)) = self.stopping {
                     self.stopping = Some(Stop::Pause(question.stage));
                 }
             } else if !past.begun.contains_key(&asked.ticket.0) {

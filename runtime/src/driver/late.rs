@@ -5,12 +5,13 @@ use super::machines::{Caller, Machines, worth};
 use super::perform::{Asked, answer};
 use crate::reply::{self, Args};
 use rrc_vm::fault::FailureKind;
-use rrc_vm::isa::Status;
+use rrc_vm::isa::{Instr, Status};
 use rrc_vm::machine::{Finished, Ticket};
 use rrc_vm::plan::HostKind;
 use rrc_vm::text::render;
 use rrc_vm::value::{Map, Value};
 use rrc_vm::verify::Verified;
+use rustc_hash::FxHashSet;
 use std::rc::Rc;
 
 /// A recipe that was found: its plan, and the variables it starts with if nobody says otherwise.
@@ -54,32 +55,23 @@ impl Driver<'_> {
             }
         };
         let mut variables = found.variables;
-        let mut passed: rustc_hash::FxHashSet<Rc<str>> = self.runner_names(&found.plan);
         let context = match args.get("context") {
             Value::Map(context) => Map::clone(context),
             _ => Map::default(),
         };
         for (name, value) in &context {
             variables.insert(name.clone(), value.clone());
-            passed.insert(name.clone());
         }
         let base = self.add_plan(Rc::clone(&found.plan));
         let caller = Caller {
             asked,
-            passed,
             context,
+            runner: runner_names(&found.plan),
+            sets: sets(&found.plan, args.get("given")),
             depth,
         };
         machines.add(found.plan, variables, base, Some(caller));
         None
-    }
-
-    /// The names that only the runner gives.
-    fn runner_names(&self, plan: &Verified) -> rustc_hash::FxHashSet<Rc<str>> {
-        let plan = plan.plan();
-        let inputs = plan.inputs.iter().filter(|input| input.default.is_none());
-        let names = inputs.filter_map(|input| plan.texts.get(input.name));
-        names.map(Rc::from).collect()
     }
 
     /// The number of the plan's first step.
@@ -109,7 +101,7 @@ impl Driver<'_> {
         let value = match finished.outcome {
             Ok(failure @ Value::Failure(_)) => failure,
             Err(fault) => reply::refusal(FailureKind::Message, fault.to_string()),
-            Ok(_) => worth(finished, &caller),
+            Ok(_) => worth(&finished, &caller),
         };
         // What is in it has been written down; this follows from it.
         answer(machines, caller.asked.ticket, value);
@@ -134,4 +126,30 @@ impl Driver<'_> {
             self.ended(record.0, Status::Cancelled, result, false);
         }
     }
+}
+
+/// The names that only the runner gives.
+fn runner_names(plan: &Verified) -> FxHashSet<Rc<str>> {
+    let plan = plan.plan();
+    let inputs = plan.inputs.iter().filter(|input| input.default.is_none());
+    let names = inputs.filter_map(|input| plan.texts.get(input.name));
+    names.map(Rc::from).collect()
+}
+
+/// The names that the steps of a plan set, without those that are given.
+fn sets(plan: &Verified, given: &Value) -> FxHashSet<Rc<str>> {
+    let plan = plan.plan();
+    let given = match given {
+        Value::List(given) => given.as_slice(),
+        _ => &[],
+    };
+    let is_given = |name: &str| given.iter().any(|given| &*render(given) == name);
+    let names = plan.code.iter().filter_map(|word| match word.instr() {
+        Instr::SetVar { scope: 0, name }
+        | Instr::KeepVar { scope: 0, name }
+        | Instr::StoreOutput { scope: 0, name } => plan.texts.get(name),
+        _ => None,
+    });
+    let own = names.filter(|name| !is_given(name));
+    own.map(Rc::from).collect()
 }

@@ -44,9 +44,13 @@ struct One {
 /// The call that a machine answers with its end.
 pub(super) struct Caller {
     pub asked: Asked,
-    /// The variables that were passed in, and those that only the runner gives.
-    pub passed: FxHashSet<Rc<str>>,
+    /// The variables that were passed in.
     pub context: Map,
+    /// Those that only the runner gives: they are not its own.
+    pub runner: FxHashSet<Rc<str>>,
+    /// Those that it sets itself and the call does not give: they are its own, though the caller
+    /// may have had them before.
+    pub sets: FxHashSet<Rc<str>>,
     pub depth: i64,
 }
 
@@ -291,7 +295,7 @@ impl Machines {
 
 /// What a recipe that has ended is worth to its caller: its variables, those it set itself, and those
 /// that are not as they were passed in.
-pub(super) fn worth(finished: Finished, caller: &Caller) -> Value {
+pub(super) fn worth(finished: &Finished, caller: &Caller) -> Value {
     let only = |is: &dyn Fn(&Rc<str>, &Value) -> bool| -> Value {
         let all = finished.variables.iter();
         let some = all.filter(|(name, value)| is(name, value));
@@ -300,14 +304,17 @@ pub(super) fn worth(finished: Finished, caller: &Caller) -> Value {
                 .collect(),
         )
     };
-    let own = only(&|name, _| !caller.passed.contains(name));
-    let changed = only(&|name, value| {
-        let before = caller.context.get(name);
-        before.is_none_or(|before| json_text(before) != json_text(value))
+    let passed = |name: &Rc<str>| caller.context.get(name);
+    let is_new = |name: &Rc<str>| passed(name).is_none() && !caller.runner.contains(name);
+    let own = only(&|name, _| is_new(name) || caller.sets.contains(name));
+    let changed = only(&|name, value| match passed(name) {
+        Some(before) => json_text(before) != json_text(value),
+        None => is_new(name),
     });
+    let variables = only(&|name, _| passed(name).is_some() || is_new(name));
     let mut reply = Map::default();
     reply.insert(Rc::from("stdout"), own);
     reply.insert(Rc::from("changed"), changed);
-    reply.insert(Rc::from("variables"), Value::Map(finished.variables));
+    reply.insert(Rc::from("variables"), variables);
     Value::map(reply)
 }

@@ -410,13 +410,17 @@ impl Driver<'_> {
     fn told(&mut self, machine: &mut Machines, asked: Asked, value: Value, real: bool) {
         self.learn(&asked, &value);
         if real {
-            let ms = self.now_ms();
-            if let Some(journal) = &mut self.journal {
-                journal.end(asked.ticket.0, &value, ms, &self.secrets);
-            }
-            self.say_trouble();
+            self.write_down(&asked, &value);
         }
         self.settle(machine, &asked, value);
+    }
+
+    pub(super) fn write_down(&mut self, asked: &Asked, reply: &Value) {
+        let ms = self.now_ms();
+        if let Some(journal) = &mut self.journal {
+            journal.end(asked.ticket.0, reply, ms, &self.secrets);
+        }
+        self.say_trouble();
     }
 
     /// A command is about to start.

@@ -1,7 +1,7 @@
 //! A line from whoever sits at the terminal, awaited among everything else.
 
 use super::{Happened, Loop};
-use crate::os::Interest;
+use crate::os::{self, Interest};
 use std::io::{self, BufRead as _};
 
 /// The poller's token for the terminal.
@@ -15,6 +15,11 @@ impl Loop {
         if watched.is_err() {
             self.heard(None);
         }
+    }
+
+    /// What was typed up to now is not read.
+    pub fn forget_typed(&mut self) {
+        os::forget_typed(io::stdin());
     }
 
     /// Leaves the terminal alone again.

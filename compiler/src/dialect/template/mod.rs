@@ -181,6 +181,7 @@ pub fn lower<'a>(
         hooks: Hooks::default(),
         steps: vec![step],
         result: Some(RESULT.to_string()),
+        open: false,
     })
 }
 
