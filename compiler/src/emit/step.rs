@@ -27,7 +27,7 @@ pub struct Exits {
 pub struct Taken {
     /// The value, which a step that failed may have all the same.
     pub value: u8,
-    /// The value if the step succeeded.
+    /// The same for who collects values: of iterations that did not fail.
     pub collected: Option<u8>,
 }
 
@@ -38,6 +38,13 @@ impl Taken {
         if let Some(collected) = self.collected {
             w.push(Instr::Load { local: self.value });
             w.push(Instr::Store { local: collected });
+        }
+    }
+
+    fn uncollected(self) -> Taken {
+        Taken {
+            collected: None,
+            ..self
         }
     }
 }
@@ -114,9 +121,13 @@ impl Emitter<'_> {
         if w.is_crowded() {
             return self.step_apart(w, step, opening, value, exits);
         }
+        let outside = self.in_loop;
         let number = match opening {
             Opening::Step => self.tables.step(&step.id, step.kind, step.span),
-            Opening::Iteration { step, .. } => step,
+            Opening::Iteration { step, .. } => {
+                self.in_loop = true;
+                step
+            }
         };
         self.secret_outputs(step, number);
         let stop = stop.filter(|_| self.stops_plainly(step, opening));
@@ -131,7 +142,8 @@ impl Emitter<'_> {
         }
         w.at(step.span);
         self.open(w, opening, number);
-        if matches!(opening, Opening::Step) && !step.kind.is_hidden() {
+        // Loops have limits of their own.
+        if !self.in_loop && !step.kind.is_hidden() {
             w.push(Instr::CountStep { to: w.to(failed) });
         }
         let hooked = is_hooked(step, opening);
@@ -173,12 +185,18 @@ impl Emitter<'_> {
                 w.push(Instr::Take { local: failure });
                 w.free(failure);
             }
-            self.failure(w, step, value, said, next, exits);
+            // An iteration that failed collects nothing, whatever it wrote.
+            let taken = match (opening, &step.node) {
+                (Opening::Iteration { .. }, Node::Act(_)) => value.map(Taken::uncollected),
+                _ => value,
+            };
+            self.failure(w, step, taken, said, next, exits);
         }
         if let Some(said) = said {
             w.free(said);
         }
         w.bind(next);
+        self.in_loop = outside;
     }
 
     /// Ends the open step with the failure on top, and the list with it.
