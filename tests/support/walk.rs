@@ -640,6 +640,7 @@ impl Walker<'_> {
         run: Iterations,
         task: &mut Task,
     ) -> Value {
+        let ran = !run.collected.is_empty();
         let all = Value::list(run.collected);
         let result = if collect.is_some() {
             all.clone()
@@ -650,7 +651,7 @@ impl Walker<'_> {
             self.saw("collect");
             set(task, &bind.name, all);
         }
-        if let Some(bind) = last {
+        if let Some(bind) = last.filter(|_| ran) {
             self.saw("last");
             set(task, &bind.name, run.last);
         }
