@@ -18,6 +18,7 @@ use rrc_runtime::process::Signal;
 use rrc_runtime::record::Keep;
 use rrc_runtime::secret::Secrets;
 use rrc_vm::plan::{Const, Plan};
+use rrc_vm::shell::readable;
 use rrc_vm::value::{Map, Value};
 use rrc_vm::verify::Verified;
 use std::io::{self, IsTerminal};
@@ -231,7 +232,7 @@ pub fn perform_and_report(
     let outcome = perform(prepared, variables, kept, args, global, streams)?;
     report(prepared, &outcome, args, global.quiet, streams)?;
     if outcome.status == RunStatus::Paused && !global.quiet {
-        say_how_to_go_on(prepared, args, streams)?;
+        say_how_to_go_on(prepared, &outcome, args, streams)?;
     }
     Ok(match outcome.signal {
         Some(Signal::Interrupt) => 130,
@@ -246,20 +247,22 @@ pub fn perform_and_report(
 /// A run that waits for an answer is of no use to somebody who does not know how to give it.
 fn say_how_to_go_on(
     prepared: &Prepared<'_>,
+    outcome: &Outcome,
     args: &RunArgs,
     streams: &mut Streams<'_>,
 ) -> io::Result<()> {
-    let run = &prepared.settings.run_id;
-    match args.no_record {
-        true => writeln!(
+    if args.no_record {
+        return writeln!(
             streams.err,
             "help: nothing was recorded, so this run cannot go on; leave out `--no-record`"
-        ),
-        false => writeln!(
-            streams.err,
-            "help: answer with `rrc run --resume {run} --approve STAGE`, or `--deny STAGE`"
-        ),
+        );
     }
+    let run = &prepared.settings.run_id;
+    let stage = readable(outcome.waits_for.as_deref().unwrap_or_default());
+    writeln!(
+        streams.err,
+        "help: answer with `rrc run --resume {run} --approve {stage}`, or `--deny {stage}`"
+    )
 }
 
 /// What would run. A plan alone does not say: its recipe is needed for that.

@@ -91,6 +91,8 @@ pub struct Outcome {
     pub duration: Duration,
     /// Why the run as a whole failed, if no step says it.
     pub error: Option<String>,
+    /// The stage after which it waits for an answer.
+    pub waits_for: Option<String>,
     /// The signal that ended it.
     pub signal: Option<Signal>,
     /// Why a recorded run could not be made again; then the rest says nothing.
@@ -181,8 +183,11 @@ struct Driver<'a> {
 enum Stop {
     Signal(Signal),
     Timeout(Duration),
-    /// Nobody answered whether to go on after this stage.
-    Pause(String),
+    /// Nobody answered whether to go on after this stage, which was asked so.
+    Pause {
+        stage: String,
+        prompt: String,
+    },
     /// Somebody said that it does not go on; no recipe has a say in that.
     Denied(String),
     /// As the recorded run was stopped.
@@ -194,7 +199,13 @@ impl Stop {
         match self {
             Stop::Signal(_) | Stop::Recorded(_) => "the run was stopped".to_string(),
             Stop::Timeout(limit) => format!("the run took longer than allowed (limit {limit:?})"),
-            Stop::Pause(stage) => format!("waiting for the approval of stage `{stage}`"),
+            Stop::Pause { stage, prompt } => {
+                let words = format!("waiting for the approval of stage `{stage}`");
+                match prompt.trim() {
+                    "" => words,
+                    prompt => format!("{words}: {prompt}"),
+                }
+            }
             Stop::Denied(words) => words.clone(),
         }
     }
@@ -432,7 +443,7 @@ impl<'a> Driver<'a> {
             status = match why {
                 Stop::Signal(_) => RunStatus::Cancelled,
                 Stop::Timeout(_) | Stop::Denied(_) => RunStatus::Failed,
-                Stop::Pause(_) => RunStatus::Paused,
+                Stop::Pause { .. } => RunStatus::Paused,
                 Stop::Recorded(recorded) => *recorded,
             };
             if let Stop::Signal(received) = why {
@@ -466,6 +477,10 @@ impl<'a> Driver<'a> {
             duration: Duration::from_millis(now_ms),
             error: error.map(|error| self.secrets.message(&error)),
             records: self.records,
+            waits_for: match self.stopping {
+                Some(Stop::Pause { stage, .. }) => Some(stage),
+                _ => None,
+            },
             signal,
             refused: self.refused,
             result: self.secrets.value(&result).unwrap_or(result),

@@ -295,8 +295,10 @@ impl Driver<'_> {
             if asked.kind == Some(HostKind::Approve) {
                 let question = Question::new(asked, &args);
                 self.say_approval(&question, None);
-                if status == RunStatus::Paused && !matches!(self.stopping, Some(Stop::Pause(_))) {
-                    self.stopping = Some(Stop::Pause(question.stage));
+                let first = !matches!(self.stopping, Some(Stop::Pause { .. }));
+                if status == RunStatus::Paused && first {
+                    let Question { stage, prompt, .. } = question;
+                    self.stopping = Some(Stop::Pause { stage, prompt });
                 }
             } else if !past.begun.contains_key(&asked.ticket.0) {
                 self.unbegun(&asked);
