@@ -503,6 +503,10 @@ impl<'a> Scope<'a> {
                 ),
             };
             finding.label(*place, label).help(help)
+        } else if LOOP_NAMES.contains(&name) {
+            finding.help(
+                "it counts the iterations of a `while_condition`, and exists in such a loop only",
+            )
         } else if let Some(later) = self.anywhere.get(name) {
             finding
                 .label(*later, format!("`{name}` is set here, later"))
