@@ -248,14 +248,19 @@ impl Preflight<'_> {
         let mut notices = Vec::new();
         for need in &self.plan.needs {
             let (name, step) = (self.text(need.name), self.step(need.step));
-            let missing = || find_program(name, path, self.directory).is_err();
+            let unusable = |what: &str| {
+                let error = find_program(name, path, self.directory).err()?;
+                let why = match error.kind {
+                    ErrorKind::PermissionDenied => "cannot be executed",
+                    _ => "is not here",
+                };
+                Some(format!(
+                    "step {step} needs the {what} `{name}`, which {why}"
+                ))
+            };
             notices.extend(match need.kind {
-                NeedKind::Shell if missing() => Some(format!(
-                    "step {step} needs the shell `{name}`, which is not here"
-                )),
-                NeedKind::Program if missing() => Some(format!(
-                    "step {step} needs the program `{name}`, which is not here"
-                )),
+                NeedKind::Shell => unusable("shell"),
+                NeedKind::Program => unusable("program"),
                 NeedKind::Directory if !self.directory.join(name).is_dir() => Some(format!(
                     "step {step} runs in `{name}`, which is no directory"
                 )),

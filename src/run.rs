@@ -18,6 +18,7 @@ use rrc_runtime::process::Signal;
 use rrc_runtime::record::Keep;
 use rrc_runtime::secret::Secrets;
 use rrc_vm::plan::{Const, Plan};
+use rrc_vm::shell::readable;
 use rrc_vm::value::{Map, Value};
 use rrc_vm::verify::Verified;
 use std::io::{self, IsTerminal};
@@ -255,18 +256,18 @@ fn say_how_to_go_on(
     args: &RunArgs,
     streams: &mut Streams<'_>,
 ) -> io::Result<()> {
-    let run = &prepared.settings.run_id;
-    let stage = rrc_vm::shell::readable(stage);
-    match args.no_record {
-        true => writeln!(
+    if args.no_record {
+        return writeln!(
             streams.err,
             "help: nothing was recorded, so this run cannot go on; leave out `--no-record`"
-        ),
-        false => writeln!(
-            streams.err,
-            "help: answer with `rrc run --resume {run} --approve {stage}`, or `--deny {stage}`"
-        ),
+        );
     }
+    let run = &prepared.settings.run_id;
+    let stage = readable(stage);
+    writeln!(
+        streams.err,
+        "help: answer with `rrc run --resume {run} --approve {stage}`, or `--deny {stage}`"
+    )
 }
 
 /// What would run. A plan alone does not say: its recipe is needed for that.

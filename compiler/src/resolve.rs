@@ -188,6 +188,12 @@ pub fn resolve_expression(unit: &Unit, expr: &Expr, report: &mut Report) {
 const LITERAL_BRACES: &str = "give it a value under `context`, or write `\\{{` if the text is about \
                               braces";
 
+/// Names that rrc sets in some places only, and the help where they are read in others.
+const NOT_EVERYWHERE: [(&str, &str); 2] = [
+    ("stage", "only steps in `stages` know their stage"),
+    ("step", "a hook reads `{{step_id}}`"),
+];
+
 /// Names that other tools give a meaning to, and what to write here.
 const NO_NAMES: [(&str, &str); 7] = [
     (
@@ -439,9 +445,7 @@ impl<'a> Scope<'a> {
     }
 
     fn is_visible(&self, name: &str) -> bool {
-        self.open
-            || self.visible.get(name).is_some_and(|count| *count > 0)
-            || self.reserved.contains(&name)
+        self.open || self.visible.get(name).is_some_and(|count| *count > 0)
     }
 
     fn reads(&self, expr: &Expr, report: &mut Report) {
@@ -503,6 +507,12 @@ impl<'a> Scope<'a> {
                 ),
             };
             finding.label(*place, label).help(help)
+        } else if let Some((_, help)) = self.not_here(name) {
+            finding.help(*help)
+        } else if LOOP_NAMES.contains(&name) {
+            finding.help(
+                "it counts the iterations of a `while_condition`, and exists in such a loop only",
+            )
         } else if let Some(later) = self.anywhere.get(name) {
             finding
                 .label(*later, format!("`{name}` is set here, later"))
@@ -541,6 +551,12 @@ impl<'a> Scope<'a> {
                 "give `{name}` a value under `context`, or as the `output` of an earlier step"
             ))
         }
+    }
+
+    /// What rrc sets elsewhere, and what to do without it.
+    fn not_here(&self, name: &str) -> Option<&(&'static str, &'static str)> {
+        let known = NOT_EVERYWHERE.iter().find(|(known, _)| *known == name);
+        known.filter(|_| self.reserved.contains(&name))
     }
 
     /// The step whose id is this name, or would be if names could hold a `-`.

@@ -183,8 +183,11 @@ struct Driver<'a> {
 enum Stop {
     Signal(Signal),
     Timeout(Duration),
-    /// Nobody answered whether to go on after this stage.
-    Pause(String),
+    /// Nobody answered whether to go on after this stage, which was asked so.
+    Pause {
+        stage: String,
+        prompt: String,
+    },
     /// Somebody said that it does not go on; no recipe has a say in that.
     Denied(String),
     /// As the recorded run was stopped.
@@ -196,7 +199,13 @@ impl Stop {
         match self {
             Stop::Signal(_) => "the run was stopped".to_string(),
             Stop::Timeout(limit) => format!("the run took longer than allowed (limit {limit:?})"),
-            Stop::Pause(stage) => format!("waiting for the approval of stage `{stage}`"),
+            Stop::Pause { stage, prompt } => {
+                let words = format!("waiting for the approval of stage `{stage}`");
+                match prompt.trim() {
+                    "" => words,
+                    prompt => format!("{words}: {prompt}"),
+                }
+            }
             Stop::Denied(words) | Stop::Recorded(_, words) => words.clone(),
         }
     }
@@ -434,12 +443,12 @@ impl<'a> Driver<'a> {
             status = match why {
                 Stop::Signal(_) => RunStatus::Cancelled,
                 Stop::Timeout(_) | Stop::Denied(_) => RunStatus::Failed,
-                Stop::Pause(_) => RunStatus::Paused,
+                Stop::Pause { .. } => RunStatus::Paused,
                 Stop::Recorded(recorded, _) => *recorded,
             };
             match why {
                 Stop::Signal(received) => signal = Some(*received),
-                Stop::Pause(stage) => waits_for = Some(stage.clone()),
+                Stop::Pause { stage, .. } => waits_for = Some(stage.clone()),
                 _ => {}
             }
         }

@@ -42,7 +42,7 @@ fn bounds_are_a_table_or_an_object() {
     let said = folder.rrc(&["check", "--bounds", "a.yaml"]).go().exits(0);
     let expected = "\
 a.yaml (loop)
-  steps              7
+  steps              3
   calls deep         1
   processes at once  2
   agent calls        2

@@ -38,9 +38,14 @@ impl Walker<'_> {
         for (name, value) in HOOK_NAMES.into_iter().zip(values) {
             scope.insert(name.into(), value);
         }
-        // A hook whose text cannot be made does not run, and nothing follows from that.
-        let Ok((source, vars)) = script(hook, &scope) else {
-            return;
+        // A hook whose text cannot be made does not run, which is said, and nothing follows.
+        let (source, vars) = match script(hook, &scope) {
+            Ok(made) => made,
+            Err(failure) => {
+                self.saw("hook without a text");
+                let message = format!("warn a hook failed: {}", failure.message);
+                return self.trace.own(&task.record, message);
+            }
         };
         self.saw("hook");
         let args = [
@@ -211,6 +216,7 @@ impl Walker<'_> {
             record: task.record.clone(),
             unit: target,
             depth: task.depth + 1,
+            in_loop: false,
         };
         match self.steps(&unit.steps, false, &mut child) {
             // A recipe that ended early has completed.

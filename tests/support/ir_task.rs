@@ -12,6 +12,8 @@ pub struct Task {
     pub record: String,
     pub unit: usize,
     pub depth: u32,
+    /// Whether it is in a loop of its unit.
+    pub in_loop: bool,
 }
 
 /// What a step gives to whoever runs it.
@@ -19,7 +21,7 @@ pub struct Task {
 pub struct Given {
     /// Its value; none if it did not run, or failed and nothing is kept of its output.
     pub value: Option<Value>,
-    /// Its value if it succeeded.
+    /// The same for who collects values; none of an iteration that failed.
     pub collected: Option<Value>,
 }
 
@@ -90,6 +92,7 @@ impl Task {
             record: self.record.clone(),
             unit: self.unit,
             depth: self.depth,
+            in_loop: self.in_loop,
         }
     }
 }

@@ -85,6 +85,7 @@ pub fn walk(program: &Program, replies: &dyn Replies, variables: Map, most: u32)
         record: String::new(),
         unit: 0,
         depth: 0,
+        in_loop: false,
     };
     let outcome = match walker.steps(&program.units[0].steps, false, &mut task) {
         Ok(_) => Value::Null,
@@ -142,13 +143,16 @@ impl Walker<'_> {
         }
         let parent = task.record.clone();
         task.record = self.trace.begin(&parent, id, iteration.map(|(_, n)| n));
-        let counted = iteration.is_none() && !step.kind.is_hidden();
+        let outside = task.in_loop;
+        task.in_loop |= iteration.is_some();
+        let counted = !task.in_loop && !step.kind.is_hidden();
+        let hooked = iteration.is_none() && !step.kind.is_hidden();
         let tried = match guard {
             Some(Err(failure)) => Err((failure.into(), None)),
             _ => self.counted(counted).map_err(|out| (out, None)),
         };
         let tried = tried.and_then(|()| {
-            if counted {
+            if hooked {
                 self.hook(step, Status::Completed, None, task, 0);
             }
             self.attempts(step, wanted, task)
@@ -159,10 +163,13 @@ impl Walker<'_> {
                 Ok((Some(status), value))
             }
             Err((Out::Failed(failure), said)) => {
-                if counted {
+                if hooked {
                     self.hook(step, Status::Failed, Some(&failure), task, 2);
                 }
-                let value = self.failed(step, &failure, said, wanted, task);
+                let mut value = self.failed(step, &failure, said, wanted, task);
+                if iteration.is_some() && matches!(step.node, Node::Act(_)) {
+                    value.collected = None;
+                }
                 let failure_value = Value::Failure(failure.clone());
                 self.trace
                     .end(&parent, &task.record, "failed", &failure_value);
@@ -180,8 +187,9 @@ impl Walker<'_> {
             Err((Out::TooLong, _)) => Err(Out::TooLong),
         };
         task.record = parent;
+        task.in_loop = outside;
         let (status, ended) = ended?;
-        if let Some(status) = status.filter(|_| counted) {
+        if let Some(status) = status.filter(|_| hooked) {
             self.hook(step, status, None, task, 1);
         }
         Ok(ended)
@@ -261,8 +269,8 @@ impl Walker<'_> {
             self.trace.own(&task.record, format!("output {output:?}"));
         }
         Given {
+            collected: output.clone(),
             value: output,
-            collected: None,
         }
     }
 
@@ -632,6 +640,7 @@ impl Walker<'_> {
         run: Iterations,
         task: &mut Task,
     ) -> Value {
+        let ran = !run.collected.is_empty();
         let all = Value::list(run.collected);
         let result = if collect.is_some() {
             all.clone()
@@ -642,7 +651,7 @@ impl Walker<'_> {
             self.saw("collect");
             set(task, &bind.name, all);
         }
-        if let Some(bind) = last {
+        if let Some(bind) = last.filter(|_| ran) {
             self.saw("last");
             set(task, &bind.name, run.last);
         }

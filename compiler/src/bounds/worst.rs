@@ -126,13 +126,7 @@ impl Worst {
                 false => self.steps.at_most(steps),
             },
             depth: self.depth.at_most(depth),
-            // A step is one process at a time, or one question.
-            processes: match self.processes {
-                Of(number) => Of(number.min(steps)),
-                unbounded => unbounded,
-            },
-            agents: self.agents,
-            time_ms: self.time_ms,
+            ..self
         }
     }
 }
@@ -143,6 +137,7 @@ pub fn worst(program: &Program) -> Option<Worst> {
     let mut walk = Walk {
         program,
         path: Vec::new(),
+        in_loop: false,
         known: FxHashMap::default(),
     };
     let worst = walk.unit(0);
@@ -153,6 +148,8 @@ struct Walk<'a> {
     program: &'a Program,
     /// The units that are being called.
     path: Vec<usize>,
+    /// Whether a loop of the unit runs what is being looked at: its steps do not count.
+    in_loop: bool,
     known: FxHashMap<usize, Worst>,
 }
 
@@ -162,10 +159,12 @@ impl Walk<'_> {
             return known.clone();
         }
         self.path.push(number);
+        let outside = std::mem::take(&mut self.in_loop);
         let unit = &self.program.units[number];
         let hooks = [&unit.hooks.before, &unit.hooks.after, &unit.hooks.failed];
         let hook = hooks.into_iter().flatten().next().map(|hook| hook.span);
         let found = self.steps(&unit.steps, hook);
+        self.in_loop = outside;
         self.path.pop();
         self.known.insert(number, found.clone());
         found
@@ -187,7 +186,7 @@ impl Walk<'_> {
             },
             Node::Each(each) => self.each(each, hook),
             Node::While(body) => {
-                let once = self.step(&body.body, hook);
+                let once = self.turn(&body.body, hook);
                 once.repeat(u64::from(body.limit), 1)
             }
             Node::Act(action) => self.action(action, step),
@@ -196,7 +195,7 @@ impl Walk<'_> {
         let mut worst = inside.repeat(attempts, 1);
         worst.time_ms = worst.time_ms.plus(Of(pauses(&step.attempts)));
         if !step.kind.is_hidden() {
-            worst.steps = worst.steps.plus(Of(1));
+            worst.steps = worst.steps.plus(Of(u64::from(!self.in_loop)));
             if let Some(span) = hook {
                 worst.processes = worst.processes.max(Of(1));
                 worst.time_ms = worst
@@ -205,6 +204,14 @@ impl Walk<'_> {
             }
         }
         worst
+    }
+
+    /// The body of a loop, once.
+    fn turn(&mut self, body: &Step, hook: Option<Span>) -> Worst {
+        let outside = std::mem::replace(&mut self.in_loop, true);
+        let once = self.step(body, hook);
+        self.in_loop = outside;
+        once
     }
 
     fn at_once(&mut self, branches: &[Step], width: Option<u32>, hook: Option<Span>) -> Worst {
@@ -256,7 +263,7 @@ impl Walk<'_> {
         };
         let count = written.min(u64::from(each.limit));
         let width = each.width.map_or(1, |width| u64::from(width.max(1)));
-        let mut worst = self.step(&each.body, hook).repeat(count, width);
+        let mut worst = self.turn(&each.body, hook).repeat(count, width);
         let pauses = each.pause_ms.saturating_mul(count.saturating_sub(1));
         worst.time_ms = worst.time_ms.plus(Of(pauses));
         worst

@@ -191,17 +191,26 @@ impl Lower<'_> {
     ) -> Looping {
         let width = self.width(fields);
         let output = binds.iter().find(|bind| bind.read == Read::Value).cloned();
+        let item = self.bind(fields, "as", Read::Value);
+        let item = item.unwrap_or_else(|| Bind {
+            name: "item".to_string(),
+            span: fields.key_span("foreach").unwrap_or_else(|| fields.head()),
+            read: Read::Value,
+        });
+        // What the loop hides is seen again when it is over, and is set then.
+        let hidden = output.as_ref().is_some_and(|bind| bind.name == item.name);
         let (body_binds, last) = match (&width, &collect) {
             // Side by side, iterations have variables of their own.
             (Some(_), Some(_)) => (Vec::new(), None),
             (Some(_), None) => (Vec::new(), output),
             (None, Some(_)) => (without_value(binds), None),
-            (None, None) if matches!(work.node, Node::Seq(_)) => (without_value(binds), output),
+            (None, None) if hidden || matches!(work.node, Node::Seq(_)) => {
+                (without_value(binds), output)
+            }
             (None, None) => (binds.to_vec(), None),
         };
         work.bind = body_binds;
         work.on_failure = body_failure(work.on_failure);
-        let item = self.bind(fields, "as", Read::Value);
         let holed = fields.node("max_iterations").and_then(|node| node.text());
         let holed = holed.filter(|text| text.text().contains("{{"));
         let limit_from = holed.and_then(|text| self.one_hole(text, "max_iterations"));
@@ -217,11 +226,7 @@ impl Lower<'_> {
         let pause = fields.integer("delay_between", self.report).unwrap_or(0);
         Looping::Yes(Node::Each(Box::new(Each {
             over,
-            item: item.unwrap_or_else(|| Bind {
-                name: "item".to_string(),
-                span: fields.key_span("foreach").unwrap_or_else(|| fields.head()),
-                read: Read::Value,
-            }),
+            item,
             collect,
             last,
             width,

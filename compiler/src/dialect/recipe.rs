@@ -510,6 +510,13 @@ impl Lower<'_> {
                 }
             }
             let name = fields.node("name").and_then(|name| name.text());
+            if let Some(name) = name.filter(|name| name.text().trim().is_empty()) {
+                let message = "`name` of this stage is blank";
+                self.report.add(
+                    Diagnostic::new(&codes::BAD_VALUE, name.inner(), message)
+                        .help("give the stage a name"),
+                );
+            }
             let name = name.map_or("", |name| name.text());
             if self.dialect.reserved.contains(&"stage") {
                 let fact = vec![

@@ -531,9 +531,31 @@ impl Emitter<'_> {
         call.ask(&mut w, &mut self.tables, step);
         w.push(Instr::Return {});
         w.bind(wrong);
+        self.hook_failed(&mut w);
         w.push(Instr::Return {});
         self.finished.push((function, w));
         function
+    }
+
+    /// Says that a hook could not run: its text cannot be made. Stack: the failure, before and
+    /// after.
+    fn hook_failed(&mut self, w: &mut Writer) {
+        let (failure, unsaid) = (w.local(), w.label());
+        w.push(Instr::Store { local: failure });
+        w.push(Instr::Text {
+            text: self.tables.text("a hook failed: "),
+        });
+        w.push(Instr::Load { local: failure });
+        w.push(Instr::FailureMap {});
+        w.push(Instr::FieldOrNull {
+            name: self.tables.text("message"),
+        });
+        w.push(Instr::Concat { parts: 2 });
+        w.push(Instr::JumpFailed { to: w.to(unsaid) });
+        w.push(Instr::Warn {});
+        w.push(Instr::Take { local: failure });
+        w.bind(unsaid);
+        w.free(failure);
     }
 }
 

@@ -185,9 +185,9 @@ impl Emitter<'_> {
             self.known(w, failure, said, field_of(Read::Value), none);
             kept_form(w, step.store, none);
             w.push(Instr::Store { local: held });
-            if let Some(Taken { value, .. }) = value {
+            if let Some(value) = value {
                 w.push(Instr::Load { local: held });
-                w.push(Instr::Store { local: value });
+                value.store(w);
             }
             w.push(Instr::Take { local: held });
             w.push(Instr::StepOutput {});

@@ -558,14 +558,25 @@ impl Emitter<'_> {
         value: Option<Taken>,
     ) {
         let result = if collect.is_some() { run.all } else { run.last };
-        for (bind, local) in [(collect, run.all), (last, run.last)] {
-            if let Some(bind) = bind {
-                w.push(Instr::Load { local });
-                w.push(Instr::SetVar {
-                    scope: SCOPE,
-                    name: self.tables.text(&bind.name),
-                });
-            }
+        let mut set = |w: &mut Writer, bind: &Bind, local| {
+            w.push(Instr::Load { local });
+            w.push(Instr::SetVar {
+                scope: SCOPE,
+                name: self.tables.text(&bind.name),
+            });
+        };
+        if let Some(bind) = collect {
+            set(w, bind, run.all);
+        }
+        // Where nothing ran there is no last value.
+        if let Some(bind) = last {
+            let none = w.label();
+            w.push(Instr::Int { value: 0 });
+            w.push(Instr::Load { local: run.at });
+            w.push(Instr::Less {});
+            w.push(Instr::JumpUnless { to: w.to(none) });
+            set(w, bind, run.last);
+            w.bind(none);
         }
         if own || collect.or(last).is_some() {
             w.push(Instr::Load { local: result });

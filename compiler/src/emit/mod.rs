@@ -54,6 +54,8 @@ struct Emitter<'a> {
     /// The local that keeps the variables as they were before the step that is being written, if
     /// somebody will ask which of them it has set.
     before: Option<u8>,
+    /// Whether a loop of this unit runs what is being written.
+    in_loop: bool,
 }
 
 /// What a plan says about the files it was made from.
@@ -169,6 +171,7 @@ impl<'a> Emitter<'a> {
             given,
             around: Around::default(),
             before: None,
+            in_loop: false,
         }
     }
 

@@ -27,7 +27,7 @@ pub struct Exits {
 pub struct Taken {
     /// The value, which a step that failed may have all the same.
     pub value: u8,
-    /// The value if the step succeeded.
+    /// The same for who collects values: of iterations that did not fail.
     pub collected: Option<u8>,
 }
 
@@ -38,6 +38,13 @@ impl Taken {
         if let Some(collected) = self.collected {
             w.push(Instr::Load { local: self.value });
             w.push(Instr::Store { local: collected });
+        }
+    }
+
+    fn uncollected(self) -> Taken {
+        Taken {
+            collected: None,
+            ..self
         }
     }
 }
@@ -114,9 +121,13 @@ impl Emitter<'_> {
         if w.is_crowded() {
             return self.step_apart(w, step, opening, value, exits);
         }
+        let outside = self.in_loop;
         let number = match opening {
             Opening::Step => self.tables.step(&step.id, step.kind, step.span),
-            Opening::Iteration { step, .. } => step,
+            Opening::Iteration { step, .. } => {
+                self.in_loop = true;
+                step
+            }
         };
         self.secret_outputs(step, number);
         let stop = stop.filter(|_| self.stops_plainly(step, opening));
@@ -170,12 +181,18 @@ impl Emitter<'_> {
                 w.push(Instr::Take { local: failure });
                 w.free(failure);
             }
-            self.failure(w, step, value, said, next, exits);
+            // An iteration that failed collects nothing, whatever it wrote.
+            let taken = match (opening, &step.node) {
+                (Opening::Iteration { .. }, Node::Act(_)) => value.map(Taken::uncollected),
+                _ => value,
+            };
+            self.failure(w, step, taken, said, next, exits);
         }
         if let Some(said) = said {
             w.free(said);
         }
         w.bind(next);
+        self.in_loop = outside;
     }
 
     /// Ends the open step with the failure on top, and the list with it.
@@ -267,7 +284,8 @@ impl Emitter<'_> {
     fn open(&mut self, w: &mut Writer, step: &Step, opening: Opening, number: u32, failed: Label) {
         let is_guarded = step.guard.is_some();
         match opening {
-            Opening::Step if !step.kind.is_hidden() => {
+            // Loops have limits of their own.
+            Opening::Step if !step.kind.is_hidden() && !self.in_loop => {
                 let (step, to) = (Short::new(number), w.to(failed));
                 w.push(match is_guarded {
                     true => Instr::StepEnter { step, to },

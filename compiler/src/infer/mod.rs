@@ -15,8 +15,8 @@ pub use types::{Kind, Type};
 
 use crate::ir::visit;
 use crate::ir::{
-    Action, Bind, Call, Each, Graph, Input, Literal, Node, OnFailure, Program, Read, Step, Store,
-    Unit, While,
+    Action, Bind, Call, Each, Graph, Input, Literal, Node, OnFailure, Program, Read, SESSION,
+    SESSION_FIELDS, Step, Store, Unit, While,
 };
 use crate::source::Span;
 use output::Printed;
@@ -145,6 +145,15 @@ fn of_default(default: &Literal) -> Type {
     }
 }
 
+/// What the runner gives.
+fn of_given(name: &str) -> Type {
+    if name != SESSION {
+        return Type::unknown();
+    }
+    let fields = SESSION_FIELDS.map(|field| (field.into(), Type::text()));
+    Type::of(Kind::Map(Rc::new(Shape::closed(fields.into()))))
+}
+
 struct Work<'a> {
     program: &'a Program,
     facts: Facts<'a>,
@@ -189,7 +198,7 @@ impl<'a> Work<'a> {
                 self.set(number, &input.name, &kind);
             }
             for name in &unit.given {
-                self.set(number, name, &Type::unknown());
+                self.set(number, name, &of_given(name));
             }
         }
     }

@@ -86,8 +86,9 @@ pub const HOOK_NAMES: [&str; 3] = ["step_id", "step_status", "step_error"];
 
 /// The variables that the body of a `while` sees in addition.
 pub const LOOP_NAMES: [&str; 2] = ["_loop_index", "_loop_iteration"];
-/// The variable that says which run this is.
+/// The variable that says which run this is, and the texts it holds.
 pub const SESSION: &str = "session";
+pub const SESSION_FIELDS: [&str; 3] = ["id", "started", "project"];
 /// The tags that were asked for, and those that were asked to be left out.
 pub const INCLUDE_TAGS: &str = "_include_tags";
 pub const EXCLUDE_TAGS: &str = "_exclude_tags";

@@ -140,11 +140,17 @@ fn says_so(line: &str) -> bool {
     ];
     // The number alone may be anything: a line, an issue.
     let status = || {
-        let about = ["http", "status", "api", "error code"];
-        let number = line
+        let about = ["http", "status", "api"];
+        let mut words = line
             .split(|c: char| !c.is_ascii_alphanumeric())
-            .any(|word| word == "429");
-        number && about.iter().any(|word| line.contains(word))
+            .filter(|word| !word.is_empty());
+        let mut before = "";
+        words.any(|word| {
+            let named =
+                matches!(before, "" | "error" | "code") || about.iter().any(|a| line.contains(a));
+            before = word;
+            word == "429" && named
+        })
     };
     WORDS.iter().any(|word| line.contains(word)) || status()
 }
@@ -160,6 +166,9 @@ mod tests {
             "HTTP 429",
             "API Error: 429 {\"type\":\"error\"}",
             "status=429",
+            "429",
+            "Error 429: slow down",
+            "failed (code: 429)",
             "Too Many Requests",
         ] {
             assert!(is_refusal(b"", text.as_bytes()), "{text}");
@@ -168,6 +177,7 @@ mod tests {
         for text in [
             "main.rs:429: mismatched types",
             "see ticket 429",
+            "error: main.rs:429: mismatched types",
             "api call 14290 failed",
             "",
         ] {

@@ -20,7 +20,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub(super) struct Question {
     pub asked: Asked,
     pub stage: String,
-    prompt: String,
+    pub prompt: String,
     /// What holds when nobody answers in time.
     default: bool,
     timer: Option<TimerId>,
@@ -152,7 +152,8 @@ impl Driver<'_> {
     /// The run waits for another day.
     fn nobody_answers(&mut self) {
         if let Some(question) = self.questions.drain(..).next() {
-            self.stopping.get_or_insert(Stop::Pause(question.stage));
+            let Question { stage, prompt, .. } = question;
+            self.stopping.get_or_insert(Stop::Pause { stage, prompt });
         }
     }
 

@@ -304,7 +304,8 @@ impl Driver<'_> {
                 let question = Question::new(asked, &args);
                 self.say_approval(&question, None);
                 if let Some(Stop::Recorded(RunStatus::Paused, _)) = self.stopping {
-                    self.stopping = Some(Stop::Pause(question.stage));
+                    let Question { stage, prompt, .. } = question;
+                    self.stopping = Some(Stop::Pause { stage, prompt });
                 }
             } else if !past.begun.contains_key(&asked.ticket.0) {
                 self.unbegun(&asked);
