@@ -2,11 +2,11 @@
 
 use crate::process::{
     ENVIRONMENT_MAX, ErrorKind, ExecError, Outcome, Request, Script, fits_environment,
-    is_posix_shell,
 };
 use crate::secret::Secrets;
 use rrc_vm::exports::exports;
 use rrc_vm::fault::{Failure, FailureKind};
+use rrc_vm::shell::is_posix;
 use rrc_vm::text::render;
 use rrc_vm::value::{Map, Value};
 use std::path::Path;
@@ -145,7 +145,7 @@ fn promote(request: &mut Request) {
     }
     let mut known: Vec<String> = request.vars.iter().map(|(name, _)| name.clone()).collect();
     known.sort_unstable();
-    let has_prologue = is_posix_shell(&request.program);
+    let has_prologue = is_posix(&request.program);
     ambient.retain_mut(|(name, value)| {
         let arrives = has_prologue || fits_environment(value);
         let wanted = arrives && known.binary_search(name).is_err() && script.mentions(name);

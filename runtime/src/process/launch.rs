@@ -16,6 +16,7 @@ use super::environment::Environment;
 use super::family;
 use super::{ErrorKind, ExecError, Request, Script};
 use crate::os::{self, DescriptorLimit, Start};
+use rrc_vm::shell::is_posix;
 
 /// The longest value that travels as one environment string. The kernel's limit is 128 KiB for
 /// name and value together.
@@ -230,15 +231,6 @@ pub fn fits_environment(value: &str) -> bool {
     value.len() <= VALUE_MAX && !value.contains('\0')
 }
 
-/// Whether a program of this name reads the language of `sh`, so that its text may get a prologue.
-pub fn is_posix_shell(program: &str) -> bool {
-    let name = program.rsplit('/').next().unwrap_or("");
-    matches!(
-        name,
-        "sh" | "bash" | "rbash" | "dash" | "ash" | "zsh" | "ksh" | "ksh93" | "mksh" | "yash"
-    )
-}
-
 fn is_python(program: &str) -> bool {
     let name = program.rsplit('/').next().unwrap_or("");
     name.starts_with("python") || name.starts_with("pypy")
@@ -341,7 +333,7 @@ impl<'a> Parcel<'a> {
         let mut parcel = Parcel::default();
         let mut size = 0;
         let weight = |name: &str, value: &str| name.len() + value.len() + 2;
-        let is_shell = request.script.is_some() && is_posix_shell(&request.program);
+        let is_shell = request.script.is_some() && is_posix(&request.program);
         let mut vars = Vec::with_capacity(request.vars.len());
         for (name, value) in &request.vars {
             if !is_shell_name(name) {
@@ -427,7 +419,7 @@ impl<'a> Parcel<'a> {
         }
         if text.len() <= TEXT_MAX && self.assignments.is_empty() {
             words.extend([c"-c".into(), c_text(text)?]);
-        } else if is_posix_shell(shell) {
+        } else if is_posix(shell) {
             words.extend([c"-c".into(), c_text(self.with_prologue(text)?)?]);
         } else {
             let (file, path) = private_file()?;
