@@ -20,7 +20,7 @@ use crate::record::{Commands as Started, Keep, Ran, Records};
 use crate::secret::Secrets;
 use history::{Kept, Recall};
 use machines::Machines;
-use notes::Open;
+use notes::{Inner, Open};
 use perform::{Asked, Job, Place, Ready, Running};
 use rrc_vm::machine::{Finished, Poll};
 use rrc_vm::plan::{Need, NeedKind, Plan};
@@ -143,6 +143,9 @@ struct Driver<'a> {
     records: Records,
     /// Steps that have begun and not ended.
     open: FxHashMap<RecordId, Open>,
+    /// The step that has just ended, and the failure that has come out of the outermost one.
+    ended: Option<Rc<StepRef>>,
+    inner: Option<Inner>,
     os: Loop,
     children: FxHashMap<ChildId, Running>,
     timers: FxHashMap<TimerId, Asked>,
@@ -227,6 +230,8 @@ impl<'a> Driver<'a> {
             seq: 0,
             records: Records::new(settings.keep),
             open: FxHashMap::default(),
+            ended: None,
+            inner: None,
             os,
             children: FxHashMap::default(),
             timers: FxHashMap::default(),
@@ -415,8 +420,9 @@ impl<'a> Driver<'a> {
             Err(_) => Value::Null,
         };
         let mut status = match &finished.outcome {
-            Ok(Value::Failure(failure)) => {
-                error = Some(failure.message.to_string());
+            Ok(value @ Value::Failure(failure)) => {
+                let inner = self.inner.as_ref().filter(|inner| inner.is(value));
+                error = Some(inner.map_or_else(|| failure.message.to_string(), Inner::words));
                 RunStatus::Failed
             }
             Ok(Value::Text(word)) if &**word == "partial" => RunStatus::Partial,
