@@ -189,7 +189,7 @@ fn variables_are_changed_in_place_or_copied() {
                 Instr::Store { local: 1 },
                 Instr::Int { value: 2 },
                 Instr::SetVar { scope: 0, name: X },
-                Instr::UnsetVar { scope: 0, name: Y },
+                Instr::Unshadow { scope: 0, name: Y },
                 Instr::VarOrNull { scope: 1, name: X },
             ],
             &RETURN[..],
