@@ -183,3 +183,28 @@ fn a_run_that_is_shown_again_by_its_file_finds_the_names_it_was_given() {
     assert_eq!(again["context"], all["context"]);
     assert_eq!(again["context"]["got"]["said"], "one y\n");
 }
+
+#[test]
+fn what_a_recipe_gives_does_not_depend_on_when_its_name_is_known() {
+    let folder = Folder::new();
+    folder.write(
+        "sub.yaml",
+        "name: sub\ncontext: {own: 1}\nsteps:\n- {id: inner, command: echo in}\n\
+         - {id: mine, command: echo changed}\n- {id: same, command: echo same}\n\
+         - {id: told, command: echo told}\n",
+    );
+    folder.write(
+        "a.yaml",
+        "# rrc: dialect = amplihack\nname: t\ncontext: {mine: m, other: o, same: same}\nsteps:\n\
+         - {id: which, command: echo sub}\n\
+         - {id: first, recipe: '{{which}}', context: {told: t}, output: first}\n\
+         - {id: late, recipe: '{{which}}', context: {told: t}, output: late}\n\
+         - {id: known, recipe: sub, context: {told: t}, output: known}\n",
+    );
+    let all = run(&folder, &[], 0);
+    let given = json!({"inner": "in", "mine": "changed", "same": "same"});
+    assert_eq!(all["context"]["known"], given);
+    assert_eq!(all["context"]["late"], given);
+    let given = json!({"own": 1, "inner": "in", "mine": "changed", "same": "same"});
+    assert_eq!(all["context"]["first"], given);
+}

@@ -7,16 +7,27 @@ use crate::reply::{self, Args};
 use rrc_vm::fault::FailureKind;
 use rrc_vm::isa::Status;
 use rrc_vm::machine::{Finished, Ticket};
-use rrc_vm::plan::HostKind;
+use rrc_vm::plan::{HostKind, NeedKind};
 use rrc_vm::text::render;
 use rrc_vm::value::{Map, Value};
 use rrc_vm::verify::Verified;
+use rustc_hash::FxHashSet;
 use std::rc::Rc;
 
 /// A recipe that was found: its plan, and the variables it starts with if nobody says otherwise.
 pub struct Found {
     pub plan: Rc<Verified>,
     pub variables: Map,
+}
+
+/// The variables that the recipe of a plan says it sets.
+fn outputs(plan: &Verified) -> FxHashSet<&str> {
+    let plan = plan.plan();
+    let needs = plan.needs.iter();
+    let outputs = needs.filter(|need| need.kind == NeedKind::Output);
+    outputs
+        .filter_map(|need| plan.texts.get(need.name))
+        .collect()
 }
 
 /// Finds the recipe of a name. The number is that of the call: what was found once under a number is
@@ -54,14 +65,19 @@ impl Driver<'_> {
             }
         };
         let mut variables = found.variables;
-        let mut passed: rustc_hash::FxHashSet<Rc<str>> = self.runner_names(&found.plan);
+        let mut passed: FxHashSet<Rc<str>> = self.runner_names(&found.plan);
         let context = match args.get("context") {
             Value::Map(context) => Map::clone(context),
             _ => Map::default(),
         };
+        // What the recipe sets itself comes back though the caller had it, unless the call gives it.
+        let given = args.words("given").unwrap_or_default();
+        let own = outputs(&found.plan);
         for (name, value) in &context {
             variables.insert(name.clone(), value.clone());
-            passed.insert(name.clone());
+            if given.iter().any(|given| **given == **name) || !own.contains(&**name) {
+                passed.insert(name.clone());
+            }
         }
         let base = self.add_plan(Rc::clone(&found.plan));
         let caller = Caller {
@@ -75,7 +91,7 @@ impl Driver<'_> {
     }
 
     /// The names that only the runner gives.
-    fn runner_names(&self, plan: &Verified) -> rustc_hash::FxHashSet<Rc<str>> {
+    fn runner_names(&self, plan: &Verified) -> FxHashSet<Rc<str>> {
         let plan = plan.plan();
         let inputs = plan.inputs.iter().filter(|input| input.default.is_none());
         let names = inputs.filter_map(|input| plan.texts.get(input.name));
