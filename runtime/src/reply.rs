@@ -1,7 +1,7 @@
 //! Between the machine's values and the runtime's requests and outcomes.
 
 use crate::process::{
-    ENVIRONMENT_MAX, ErrorKind, ExecError, Outcome, Request, Script, fits_environment,
+    ENVIRONMENT_MAX, ErrorKind, ExecError, Outcome, Request, Script, can_start, fits_environment,
 };
 use crate::secret::Secrets;
 use rrc_vm::exports::exports;
@@ -100,6 +100,23 @@ pub fn request(args: &Args, here: &Path) -> Request {
     request.whole = Form::of(args) == Form::Bytes;
     promote(&mut request);
     request
+}
+
+/// Null if a process could start with this shell in this directory, else why not.
+pub fn preflight(args: &Args, here: &Path, secrets: &Secrets) -> Value {
+    let cwd = args
+        .text("cwd")
+        .map_or_else(|| here.to_path_buf(), |cwd| here.join(cwd));
+    match can_start(args.text("shell").as_deref(), &cwd) {
+        Ok(()) => Value::Null,
+        Err(error) => {
+            let outcome = Outcome {
+                error: Some(error),
+                ..Outcome::default()
+            };
+            reply(outcome, Form::Text, secrets)
+        }
+    }
 }
 
 /// All variables, as the environment of a script names them.

@@ -218,6 +218,11 @@ impl Driver<'_> {
                 let reply = validate::validate(args, &self.settings.directory);
                 self.reply(asked, reply);
             }
+            Some(HostKind::Preflight) => {
+                self.begin(&asked);
+                let reply = reply::preflight(args, &self.settings.directory, &self.secrets);
+                self.reply(asked, reply);
+            }
             Some(other @ (HostKind::Tool | HostKind::Recipe)) => {
                 let message = format!("this version of rrc cannot run {} steps", other.word());
                 self.reply(asked, reply::refusal(FailureKind::PolicyDenied, message));

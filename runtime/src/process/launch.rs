@@ -160,6 +160,16 @@ impl Launcher {
     }
 }
 
+/// Whether a directory can be entered, and whether a program is there.
+pub fn can_start(program: Option<&str>, cwd: &Path) -> Result<(), ExecError> {
+    enter(cwd)?;
+    let Some(program) = program else {
+        return Ok(());
+    };
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    find_program(program, &path, &absolute(cwd)?).map(drop)
+}
+
 fn c_text(text: impl Into<Vec<u8>>) -> io::Result<CString> {
     Ok(CString::new(text)?)
 }
