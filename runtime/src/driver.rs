@@ -124,6 +124,37 @@ pub fn run(
     Ok(driver.end(finished))
 }
 
+/// What a recorded run failed by that did not come to its end, as far as nothing that is still to happen
+/// can forgive it: the calls whose replies are to be taken back. Nothing is performed or told.
+pub fn failed_by(
+    plan: Rc<Verified>,
+    past: Past,
+    settings: &Settings,
+    secrets: Secrets,
+    find: &mut Find<'_>,
+) -> io::Result<Vec<u64>> {
+    let memory = Memory {
+        journal: None,
+        secrets,
+        past: Some((past.clone(), Then::Stop)),
+    };
+    let (mut tell, mut ask) = (|_: &Event| {}, |_: Approval<'_>| false);
+    let mut driver = Driver::new(
+        Rc::clone(&plan),
+        settings,
+        memory,
+        &mut tell,
+        (&mut ask, find),
+    )?;
+    let finished = driver.drive(&mut Machines::new(plan, past.variables));
+    let failed = matches!(finished.outcome, Ok(Value::Failure(_)) | Err(_));
+    Ok(match driver.refused {
+        None if failed => driver.again,
+        None => Vec::new(),
+        Some(_) => driver.lasting(),
+    })
+}
+
 fn text(plan: &Plan, id: u32) -> String {
     plan.texts.get(id).unwrap_or_default().to_string()
 }
@@ -174,6 +205,8 @@ struct Driver<'a> {
     gives: FxHashMap<u32, Vec<String>>,
     /// Steps of which nothing must run twice.
     once: FxHashSet<u32>,
+    /// Steps that may go on after a failure in them.
+    forgiving: FxHashSet<u32>,
     /// The calls whose replies are to be taken back if the run goes on after its end.
     again: Vec<u64>,
     ran: Started,
@@ -251,6 +284,7 @@ impl<'a> Driver<'a> {
             secrets: memory.secrets,
             gives: FxHashMap::default(),
             once: FxHashSet::default(),
+            forgiving: FxHashSet::default(),
             again: Vec::new(),
             ran: Started::new(settings.keep),
         };
@@ -264,6 +298,9 @@ impl<'a> Driver<'a> {
         match need.kind {
             NeedKind::Once => {
                 self.once.insert(step);
+            }
+            NeedKind::Forgives => {
+                self.forgiving.insert(step);
             }
             NeedKind::SecretOutput => {
                 let name = text(plan, need.name);

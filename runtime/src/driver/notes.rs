@@ -21,6 +21,8 @@ pub(super) struct Open {
     turn: Option<Rc<str>>,
     /// Nothing in it must run twice.
     pub kept: bool,
+    /// It, or what stands around it, may go on after a failure in it.
+    forgives: bool,
     /// The step of the plan that sets a secret variable.
     gives: Option<u32>,
     /// The call that was its last work, or its deadline, and whether that failed.
@@ -131,8 +133,11 @@ impl Driver<'_> {
             None => turn.cloned(),
         };
         let kept = above.is_some_and(|above| above.kept) || self.once.contains(&step);
+        let forgives = above.is_some_and(|above| above.forgives) || self.forgiving.contains(&step);
         let shown_in = self.visible(around);
         let reference = self.reference(step, Some(record), shown_in, (iteration, turn.as_deref()));
+        // Of commands, only those that stand around them know.
+        let forgives = forgives || reference.kind == StepKind::Command;
         let step_ref = (!reference.kind.is_hidden()).then(|| Rc::new(reference));
         let open = Open {
             step: step_ref.clone(),
@@ -140,6 +145,7 @@ impl Driver<'_> {
             shown_in,
             turn,
             kept,
+            forgives,
             gives: self.gives.contains_key(&step).then_some(step),
             answered: None,
             since: Vec::new(),
@@ -231,6 +237,17 @@ impl Driver<'_> {
                 },
             );
         }
+    }
+
+    /// The calls that open steps have failed by, or will when they end, whatever comes.
+    pub(super) fn lasting(&mut self) -> Vec<u64> {
+        let failed = self.open.values_mut().filter(|open| !open.forgives);
+        failed
+            .flat_map(|open| match open.answered {
+                Some((_, true)) => open.failed_by(),
+                _ => std::mem::take(&mut open.again),
+            })
+            .collect()
     }
 
     /// An open step as the user knows it.
