@@ -166,6 +166,12 @@ impl Records {
         children.iter().filter_map(|place| self.all.get(place))
     }
 
+    /// All that was said on the way, of steps and of the run.
+    pub fn all_warnings(&self) -> Vec<String> {
+        let of_steps = self.all.values().flat_map(|record| &record.warnings);
+        self.warnings.iter().chain(of_steps).cloned().collect()
+    }
+
     /// Steps that failed, without those that failed only because a step in them did.
     pub fn failures(&self) -> impl Iterator<Item = &Record> {
         self.all.values().filter(|record| record.failed_itself())

@@ -610,6 +610,50 @@ fn garbage_is_not_counted() {
 }
 
 #[test]
+fn what_is_shadowed_comes_back_however_the_run_ends() {
+    let (scope, set) = (0, |value, name| {
+        [Instr::Int { value }, Instr::SetVar { scope: 0, name }]
+    });
+    let shadow = |name| [Instr::Shadow { scope, name }];
+    let unshadow = |name| [Instr::Unshadow { scope, name }];
+    let before = [
+        &set(1, X)[..],
+        &shadow(X),
+        &set(2, X),
+        &shadow(X),
+        &set(3, X),
+        &shadow(Y),
+        &set(4, Y),
+    ]
+    .concat();
+    let wait = [
+        Instr::Int { value: 5 },
+        Instr::Host { call: 1 },
+        Instr::Pop {},
+    ];
+    let after = [
+        &unshadow(Y)[..],
+        &unshadow(X),
+        &unshadow(X),
+        &[Instr::Null {}],
+    ]
+    .concat();
+    let code = [&before[..], &wait, &after, &RETURN].concat();
+    let mut halted = machine(&code, &[]);
+    assert!(matches!(halted.poll(), Poll::Call(_)));
+    halted.halt("somebody said so");
+    assert!(matches!(halted.poll(), Poll::Cancel { .. }));
+    let mut whole = machine(&[&before[..], &after, &RETURN].concat(), &[]);
+    for machine in [&mut halted, &mut whole] {
+        let variables = finish(machine).variables;
+        assert_eq!(json_text(&Value::Map(variables)), r#"{"x":1}"#);
+    }
+    let mut endless = machine(&[&shadow(X)[..], &[Instr::Jump { to: 0 }]].concat(), &[]);
+    let fault = finish(&mut endless).outcome.expect_err("it has a limit");
+    assert_eq!(fault.kind, FaultKind::TooDeep);
+}
+
+#[test]
 fn slices_change_nothing_and_a_halt_closes_what_is_open() {
     let endless = [Instr::StepBegin { step: 0 }, Instr::Jump { to: 1 }];
     let mut whole = machine(&endless, &[]);
