@@ -264,7 +264,6 @@ impl Emitter<'_> {
                 &exec.cwd
             }
             Action::Agent(agent) => &agent.cwd,
-            Action::Flow(flow) => &flow.around.cwd,
             _ => return,
         };
         if let Some(cwd) = cwd {
