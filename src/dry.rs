@@ -4,11 +4,15 @@ use crate::Streams;
 use crate::cli::RunFormat;
 use crate::results::Clock;
 use rrc_compiler::ir::flow::{Stage, Term, Work};
-use rrc_compiler::ir::{Action, EXCLUDE_TAGS, INCLUDE_TAGS, Node, OnFailure, Program, Step};
+use rrc_compiler::ir::{
+    Action, EXCLUDE_TAGS, Expr, ExprKind, Guard, INCLUDE_TAGS, Literal, Node, OnFailure, Program,
+    Step, visit,
+};
 use rrc_compiler::schedule;
 use rrc_compiler::sketch::{Planned, sketch};
 use rrc_compiler::source::Sources;
 use rrc_vm::convert::to_json;
+use rrc_vm::text::json_text;
 use rrc_vm::value::Map;
 use rrc_vm::value::Value;
 use serde_json::{Value as Json, json};
@@ -93,20 +97,22 @@ fn show(step: &Planned, depth: usize, streams: &mut Streams<'_>) -> io::Result<(
     Ok(())
 }
 
-/// Prints the steps of a recipe with what decides about them.
-pub fn explain(program: &Program, sources: &Sources, streams: &mut Streams<'_>) -> io::Result<()> {
+/// Prints the steps of a recipe with what decides about them, and the values it starts with.
+pub fn explain(
+    program: &Program,
+    sources: &Sources,
+    variables: &Map,
+    streams: &mut Streams<'_>,
+) -> io::Result<()> {
     let Some(root) = program.units.first() else {
         return Ok(());
     };
     writeln!(streams.out, "{} ({})", root.name, root.dialect)?;
     for input in &root.inputs {
-        let value = input.default.value();
-        writeln!(
-            streams.out,
-            "  {} = {}",
-            input.name,
-            rrc_vm::text::json_text(&value)
-        )?;
+        let name = input.name.as_str();
+        let default = || input.default.value();
+        let value = variables.get(name).cloned().unwrap_or_else(default);
+        writeln!(streams.out, "  {name} = {}", json_text(&value))?;
     }
     let mut listing = Listing {
         program,
@@ -197,8 +203,12 @@ impl Listing<'_> {
         let (indent, number) = ("  ".repeat(depth), self.number);
         let (kind, id) = (step.kind.word(), &step.id);
         write!(self.out, "{indent}{number}. [{kind}] {id}{how}")?;
-        if let Some(guard) = &step.guard {
-            write!(self.out, " if {}", self.sources.text(guard.expr.span))?;
+        let (tags, condition) = step.guard.as_ref().map_or((Vec::new(), None), asked);
+        if !tags.is_empty() {
+            write!(self.out, " tagged {}", tags.join(", "))?;
+        }
+        if let Some(condition) = condition {
+            write!(self.out, " if {}", self.sources.text(condition.span))?;
         }
         for name in stored(step) {
             write!(self.out, " → {name}")?;
@@ -247,6 +257,28 @@ impl Listing<'_> {
             .into_iter()
             .try_for_each(|stage| self.stage(stage, depth))
     }
+}
+
+/// The tags that a guard asks for, and the condition it asks besides.
+fn asked(guard: &Guard) -> (Vec<&str>, Option<&Expr>) {
+    let mut tags = Vec::new();
+    visit::walk(&guard.expr, &mut |expr| {
+        if let ExprKind::Compare { left, right, .. } = &expr.kind
+            && let ExprKind::Literal(Literal::Text(tag)) = &left.kind
+            && matches!(&right.kind, ExprKind::Var { name, .. } if name == INCLUDE_TAGS)
+        {
+            tags.push(tag.as_str());
+        }
+    });
+    let condition = match &guard.expr.kind {
+        _ if tags.is_empty() => Some(&guard.expr),
+        ExprKind::And { right, .. } => match &right.kind {
+            ExprKind::Truth { of, .. } => Some(&**of),
+            _ => None,
+        },
+        _ => None,
+    };
+    (tags, condition)
 }
 
 /// The step itself, or what it does again and again.

@@ -8,6 +8,7 @@ use crate::config::Config;
 use crate::disk::Disk;
 use crate::run::{self, Prepared};
 use crate::{Streams, plan, recorded};
+use rrc_compiler::emit::add_outputs;
 use rrc_compiler::world::World;
 use rrc_runtime::driver::Found;
 use rrc_vm::codec::{decode, encode};
@@ -70,7 +71,9 @@ fn compiled(
     let wrong = || format!("the recipe `{name}` does not compile");
     let found = plan::compile(&path, None, &args.secret, &config, global, &mut streams);
     let compiled = found.map_err(|error| error.to_string())?;
-    verified(compiled.map_err(|_| wrong())?.plan)
+    let mut compiled = compiled.map_err(|_| wrong())?;
+    add_outputs(&mut compiled.plan, &compiled.program);
+    verified(compiled.plan)
 }
 
 /// Whole or not at all: a run that is killed here goes on with what is there.

@@ -2,6 +2,7 @@
 
 use crate::Streams;
 use crate::cli::Global;
+use crate::results::put_warnings;
 use rrc_compiler::diagnostic::nearest;
 use rrc_compiler::source::{SourceId, Span};
 use rrc_runtime::driver::{Outcome, Settings};
@@ -269,6 +270,7 @@ pub fn json(outcome: &Outcome, settings: &Settings) -> Json {
         "failures": failed,
         "duration_ms": u64::try_from(outcome.duration.as_millis()).unwrap_or(u64::MAX),
     });
+    put_warnings(&mut report, &outcome.records.all_warnings());
     let mut found = Vec::new();
     branches(&outcome.records, &mut outcome.records.top(), &mut found);
     if !found.is_empty() {

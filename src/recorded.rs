@@ -4,8 +4,8 @@ use crate::cli::{Global, RunArgs};
 use crate::preflight::{self, Preflight};
 use crate::results::Clock;
 use crate::run::{self, Prepared};
-use crate::{Streams, USAGE, plan, values};
-use rrc_runtime::driver::{Memory, Settings, Then};
+use crate::{Streams, USAGE, late, plan, values};
+use rrc_runtime::driver::{self, Memory, Settings, Then};
 use rrc_runtime::journal::{self, Journal, PLAN, Past, Recorded, Start};
 use rrc_runtime::secret::Secrets;
 use rrc_vm::codec::encode;
@@ -301,7 +301,8 @@ fn resume(
     let names = start.secrets.iter().chain(&args.secret).cloned();
     let mut secrets = Secrets::new(names);
     learn(&mut secrets, given);
-    let mut past = match recorded.past(true, &secrets) {
+    let mut again = recorded.finish.as_ref().map(|finish| finish.again.clone());
+    let mut past = match recorded.past(again.as_deref().unwrap_or_default(), &secrets) {
         Ok(past) => past,
         Err(words) => return refuse(&format!("run {run}: {words}"), "", streams),
     };
@@ -362,8 +363,18 @@ fn resume(
         clock: &Clock::at(started),
         runner: &runner(start),
     };
+    if again.is_none() {
+        // It was killed before it could say what it failed by.
+        let mut find = |name: &str, number: u64| {
+            late::find(name, number, &prepared, args, global, &mut Vec::new())
+        };
+        let (plan, secrets) = (Rc::clone(&verified), secrets.clone());
+        let found = driver::failed_by(plan, past.clone(), &settings, secrets, &mut find)?;
+        past.take_back(&found);
+        again = Some(found);
+    }
     let audit = run::audit(&prepared, args)?;
-    let journal = match Journal::reopen(recorded) {
+    let journal = match Journal::reopen(recorded, again.as_deref().unwrap_or_default()) {
         Ok(journal) => journal,
         Err(error) => return refuse(&format!("run {run}: {error}"), "", streams),
     };
@@ -482,7 +493,7 @@ fn replay(
     let start = &recorded.start;
     let mut secrets = Secrets::new(start.secrets.iter().chain(&args.secret).cloned());
     learn(&mut secrets, &Map::default());
-    let past = match recorded.past(false, &secrets) {
+    let past = match recorded.past(&[], &secrets) {
         Ok(past) => past,
         Err(words) => return refuse(&format!("run {}: {words}", start.run), "", streams),
     };

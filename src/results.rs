@@ -269,7 +269,7 @@ pub fn json(plan: &Plan, outcome: &Outcome, settings: &Settings) -> Json {
             context.insert(name.to_string(), to_json(value));
         }
     }
-    json!({
+    let mut report = json!({
         "recipe_name": plan.texts.get(plan.name).unwrap_or_default(),
         "dialect": plan.texts.get(plan.dialect).unwrap_or_default(),
         "status": outcome.status.word(),
@@ -279,7 +279,16 @@ pub fn json(plan: &Plan, outcome: &Outcome, settings: &Settings) -> Json {
         "step_results": steps(records, records.top()),
         "context": context,
         "duration_ms": u64::try_from(outcome.duration.as_millis()).unwrap_or(u64::MAX),
-    })
+    });
+    put_warnings(&mut report, &records.warnings);
+    report
+}
+
+/// What was said on the way, where anything was.
+pub fn put_warnings(report: &mut Json, warnings: &[String]) {
+    if !warnings.is_empty() {
+        report["warnings"] = json!(warnings);
+    }
 }
 
 fn steps<'a>(records: &Records, which: impl Iterator<Item = &'a Record>) -> Vec<Json> {
@@ -295,7 +304,7 @@ fn word(status: Option<Status>) -> &'static str {
 }
 
 fn step(records: &Records, record: &Record) -> Json {
-    json!({
+    let mut report = json!({
         "step_id": record.id,
         "status": word(record.status),
         "output": to_json(&record.output),
@@ -306,7 +315,9 @@ fn step(records: &Records, record: &Record) -> Json {
         "stdout_truncated": record.stdout_truncated,
         "stderr_truncated": record.stderr_truncated,
         "step_results": steps(records, records.inside(record, Attempts::All)),
-    })
+    });
+    put_warnings(&mut report, &record.warnings);
+    report
 }
 
 /// A line of somebody else's, without what would make a terminal do something.

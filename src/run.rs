@@ -293,11 +293,11 @@ fn show_plan(
         let shown = expand::show(loaded, variables.clone(), shape, secrets, streams)?;
         return Ok(shown.map_or(USAGE, |()| OK));
     }
+    let secrets = program.units.iter().flat_map(|unit| unit.secrets.clone());
+    let mut variables = recorded::without_secrets(secrets, variables);
     match args.explain {
-        true => dry::explain(program, sources, streams)?,
+        true => dry::explain(program, sources, &variables, streams)?,
         false => {
-            let secrets = program.units.iter().flat_map(|unit| unit.secrets.clone());
-            let mut variables = recorded::without_secrets(secrets, variables);
             for (name, tags) in [
                 (INCLUDE_TAGS, &args.include_tags),
                 (EXCLUDE_TAGS, &args.exclude_tags),

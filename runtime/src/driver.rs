@@ -20,7 +20,7 @@ use crate::record::{Commands as Started, Keep, Ran, Records};
 use crate::secret::Secrets;
 use history::{Kept, Recall};
 use machines::Machines;
-use notes::Open;
+use notes::{Inner, Open};
 use perform::{Asked, Job, Place, Ready, Running};
 use rrc_vm::machine::{Finished, Poll};
 use rrc_vm::plan::{Need, NeedKind, Plan};
@@ -126,6 +126,37 @@ pub fn run(
     Ok(driver.end(finished))
 }
 
+/// What a recorded run failed by that did not come to its end, as far as nothing that is still to happen
+/// can forgive it: the calls whose replies are to be taken back. Nothing is performed or told.
+pub fn failed_by(
+    plan: Rc<Verified>,
+    past: Past,
+    settings: &Settings,
+    secrets: Secrets,
+    find: &mut Find<'_>,
+) -> io::Result<Vec<u64>> {
+    let memory = Memory {
+        journal: None,
+        secrets,
+        past: Some((past.clone(), Then::Stop)),
+    };
+    let (mut tell, mut ask) = (|_: &Event| {}, |_: Approval<'_>| false);
+    let mut driver = Driver::new(
+        Rc::clone(&plan),
+        settings,
+        memory,
+        &mut tell,
+        (&mut ask, find),
+    )?;
+    let finished = driver.drive(&mut Machines::new(plan, past.variables));
+    let failed = matches!(finished.outcome, Ok(Value::Failure(_)) | Err(_));
+    Ok(match driver.refused {
+        None if failed => driver.again,
+        None => Vec::new(),
+        Some(_) => driver.lasting(),
+    })
+}
+
 fn text(plan: &Plan, id: u32) -> String {
     plan.texts.get(id).unwrap_or_default().to_string()
 }
@@ -145,6 +176,9 @@ struct Driver<'a> {
     records: Records,
     /// Steps that have begun and not ended.
     open: FxHashMap<RecordId, Open>,
+    /// The step that has just ended, and the failure that has come out of the outermost one.
+    ended: Option<Rc<StepRef>>,
+    inner: Option<Inner>,
     os: Loop,
     children: FxHashMap<ChildId, Running>,
     timers: FxHashMap<TimerId, Asked>,
@@ -173,6 +207,8 @@ struct Driver<'a> {
     gives: FxHashMap<u32, Vec<String>>,
     /// Steps of which nothing must run twice.
     once: FxHashSet<u32>,
+    /// Steps that may go on after a failure in them.
+    forgiving: FxHashSet<u32>,
     /// The calls whose replies are to be taken back if the run goes on after its end.
     again: Vec<u64>,
     ran: Started,
@@ -238,6 +274,8 @@ impl<'a> Driver<'a> {
             seq: 0,
             records: Records::new(settings.keep),
             open: FxHashMap::default(),
+            ended: None,
+            inner: None,
             os,
             children: FxHashMap::default(),
             timers: FxHashMap::default(),
@@ -257,6 +295,7 @@ impl<'a> Driver<'a> {
             secrets: memory.secrets,
             gives: FxHashMap::default(),
             once: FxHashSet::default(),
+            forgiving: FxHashSet::default(),
             again: Vec::new(),
             ran: Started::new(settings.keep),
         };
@@ -270,6 +309,9 @@ impl<'a> Driver<'a> {
         match need.kind {
             NeedKind::Once => {
                 self.once.insert(step);
+            }
+            NeedKind::Forgives => {
+                self.forgiving.insert(step);
             }
             NeedKind::SecretOutput => {
                 let name = text(plan, need.name);
@@ -426,8 +468,9 @@ impl<'a> Driver<'a> {
             Err(_) => Value::Null,
         };
         let mut status = match &finished.outcome {
-            Ok(Value::Failure(failure)) => {
-                error = Some(failure.message.to_string());
+            Ok(value @ Value::Failure(failure)) => {
+                let inner = self.inner.as_ref().filter(|inner| inner.is(value));
+                error = Some(inner.map_or_else(|| failure.message.to_string(), Inner::words));
                 RunStatus::Failed
             }
             Ok(Value::Text(word)) if &**word == "partial" => RunStatus::Partial,

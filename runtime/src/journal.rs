@@ -11,7 +11,8 @@
 //! in `finish` names those that are taken back, and `resume` says that they were. What is taken back
 //! is decided while the run goes: the last reply of each step that failed, where nothing forgave
 //! that (a step that goes on after a failure, another attempt, a step around it that completed);
-//! the deadline that ended a step; and what was done because of the failure, such as hooks.
+//! the deadline that ended a step; and what was done because of the failure, such as hooks. Where a
+//! run was killed before it could say so, going through its record shows what it would have said.
 //!
 //! Each record is one write, so nothing that was recorded is lost when rrc is killed. It is not
 //! forced to the disk: that costs more than a short step. When the whole machine goes down, the
@@ -215,8 +216,9 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Goes on with a record that was read. What is behind its last whole line is cut off.
-    pub fn reopen(recorded: &Recorded) -> io::Result<Journal> {
+    /// Goes on with a record that was read, without the replies to these calls. What is behind its last
+    /// whole line is cut off.
+    pub fn reopen(recorded: &Recorded, again: &[u64]) -> io::Result<Journal> {
         let path = recorded.directory.join(JOURNAL);
         let file = OpenOptions::new().append(true).open(path)?;
         file.try_lock()?;
@@ -229,7 +231,6 @@ impl Journal {
             broken: false,
         };
         journal.open("resume");
-        let again = recorded.finish.as_ref().map(|finish| &finish.again);
         journal.put(&format!("\"again\":{}", json!(again)));
         journal.close()?;
         Ok(journal)
@@ -381,6 +382,16 @@ pub struct Past {
     pub lost: Vec<String>,
     /// Something was hidden that cannot be put back: calls that hold it look different.
     pub blurred: bool,
+}
+
+impl Past {
+    /// Forgets the replies to these calls.
+    pub fn take_back(&mut self, again: &[u64]) {
+        self.in_order &= again.is_empty();
+        self.replies.retain(|(ticket, ..)| !again.contains(ticket));
+        // It is known that it ended; that it runs again is what was asked for.
+        self.begun.retain(|ticket, _| !again.contains(ticket));
+    }
 }
 
 /// Reads the journal of a run. Its last line may be torn; it then did not happen.
@@ -539,12 +550,10 @@ impl Recorded {
         }
     }
 
-    /// The past as it was, or without what made the run fail.
-    pub fn past(&self, without_failure: bool, secrets: &Secrets) -> Result<Past, String> {
+    /// The past as it was, without the replies to these calls.
+    pub fn past(&self, again: &[u64], secrets: &Secrets) -> Result<Past, String> {
         let mut recorded = self.clone();
-        if let Some(finish) = self.finish.as_ref().filter(|_| without_failure) {
-            recorded.take_back(&finish.again);
-        }
+        recorded.take_back(again);
         // What was kept for later and told then is recorded twice.
         let mut known = FxHashSet::default();
         recorded.replies.reverse();

@@ -33,9 +33,7 @@ use terminal::TERMINAL;
 
 pub use contract::{ErrorKind, ExecError, Inherit, Outcome, Request, Script};
 pub use family::MARKER;
-pub use launch::{
-    ENVIRONMENT_MAX, TEXT_MAX, VALUE_MAX, find_program, fits_environment, is_posix_shell,
-};
+pub use launch::{ENVIRONMENT_MAX, TEXT_MAX, VALUE_MAX, can_start, find_program, fits_environment};
 
 /// How long the streams of an ended child may stay open.
 const DRAIN: Duration = Duration::from_millis(200);

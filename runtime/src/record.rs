@@ -28,6 +28,7 @@ pub struct Record {
     /// The last of what it wrote, for saying why it failed.
     pub stdout_tail: String,
     pub stderr_tail: String,
+    pub warnings: Vec<String>,
     parent: Option<usize>,
     /// A step in it failed.
     holds_failure: bool,
@@ -128,6 +129,8 @@ pub struct Records {
     all: BTreeMap<usize, Record>,
     /// Those that are not inside another.
     top: Vec<usize>,
+    /// What was said of no step.
+    pub warnings: Vec<String>,
     /// The place of numbered steps in `all`.
     by_number: FxHashMap<RecordId, usize>,
     next: usize,
@@ -161,6 +164,12 @@ impl Records {
         };
         let children = record.children.get(first..).unwrap_or_default();
         children.iter().filter_map(|place| self.all.get(place))
+    }
+
+    /// All that was said on the way, of steps and of the run.
+    pub fn all_warnings(&self) -> Vec<String> {
+        let of_steps = self.all.values().flat_map(|record| &record.warnings);
+        self.warnings.iter().chain(of_steps).cloned().collect()
     }
 
     /// Steps that failed, without those that failed only because a step in them did.
@@ -198,6 +207,7 @@ impl Records {
             stderr_truncated: false,
             stdout_tail: String::new(),
             stderr_tail: String::new(),
+            warnings: Vec::new(),
             parent,
             holds_failure: false,
             children: Vec::new(),
@@ -214,6 +224,7 @@ impl Records {
                 self.open(event, parent).status = Some(Status::Skipped);
             }
             What::StepSkip => {}
+            What::RunWarning { text } => self.warnings.push(text.clone()),
             _ => {
                 let Some(number) = number else { return };
                 let Some(place) = self.by_number.get(&number).copied() else {
@@ -277,6 +288,9 @@ impl Records {
                 record.earlier = record.children.len();
             }
             What::StepStored { value } if self.keep == Keep::All => record.output = value.clone(),
+            What::StepWarning { text } if self.keep == Keep::All => {
+                record.warnings.push(text.clone());
+            }
             What::StepEnd { status, result, .. } => {
                 record.status = Some(*status);
                 record.ended_ms = event.at_ms;

@@ -1,12 +1,12 @@
 //! Between the machine's values and the runtime's requests and outcomes.
 
 use crate::process::{
-    ENVIRONMENT_MAX, ErrorKind, ExecError, Outcome, Request, Script, fits_environment,
-    is_posix_shell,
+    ENVIRONMENT_MAX, ErrorKind, ExecError, Outcome, Request, Script, can_start, fits_environment,
 };
 use crate::secret::Secrets;
 use rrc_vm::exports::exports;
 use rrc_vm::fault::{Failure, FailureKind};
+use rrc_vm::shell::is_posix;
 use rrc_vm::text::render;
 use rrc_vm::value::{Map, Value};
 use std::path::Path;
@@ -102,6 +102,23 @@ pub fn request(args: &Args, here: &Path) -> Request {
     request
 }
 
+/// Null if a process could start with this shell in this directory, else why not.
+pub fn preflight(args: &Args, here: &Path, secrets: &Secrets) -> Value {
+    let cwd = args
+        .text("cwd")
+        .map_or_else(|| here.to_path_buf(), |cwd| here.join(cwd));
+    match can_start(args.text("shell").as_deref(), &cwd) {
+        Ok(()) => Value::Null,
+        Err(error) => {
+            let outcome = Outcome {
+                error: Some(error),
+                ..Outcome::default()
+            };
+            reply(outcome, Form::Text, secrets)
+        }
+    }
+}
+
 /// All variables, as the environment of a script names them.
 fn ambient(args: &Args) -> Vec<(String, String)> {
     match args.get("ambient") {
@@ -145,7 +162,7 @@ fn promote(request: &mut Request) {
     }
     let mut known: Vec<String> = request.vars.iter().map(|(name, _)| name.clone()).collect();
     known.sort_unstable();
-    let has_prologue = is_posix_shell(&request.program);
+    let has_prologue = is_posix(&request.program);
     ambient.retain_mut(|(name, value)| {
         let arrives = has_prologue || fits_environment(value);
         let wanted = arrives && known.binary_search(name).is_err() && script.mentions(name);

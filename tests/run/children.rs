@@ -140,6 +140,23 @@ fn a_signal_ends_the_run_and_its_children() {
 }
 
 #[test]
+fn what_a_loop_sets_for_its_turns_is_gone_when_the_run_is_stopped() {
+    let stop = "if test -e there; then kill -INT $PPID; sleep 20; fi; touch there; echo";
+    let recipe = format!(
+        "# rrc: dialect = amplihack\nname: t\ncontext: {{xs: [a, b], x: outer, n: 0}}\nsteps:\n\
+         - id: each\n  foreach: '{{{{xs}}}}'\n  as: x\n  steps:\n\
+         \x20 - id: again\n    while_condition: n == 0\n    update_context: {{n: '1'}}\n    steps:\n\
+         \x20   - id: inner\n      foreach: '{{{{xs}}}}'\n      as: y\n      steps:\n\
+         \x20     - {{id: nap, command: '{stop} {{{{x}}}}{{{{y}}}}'}}\n"
+    );
+    let folder = Folder::with("a.yaml", recipe);
+    let said = folder.rrc(&["run", "a.yaml", "--output-format", "json"]);
+    let all = said.go().exits(130).json();
+    let context = serde_json::json!({"xs": ["a", "b"], "x": "outer", "n": 0, "nap": "aa"});
+    assert_eq!(all["context"], context, "{all}");
+}
+
+#[test]
 fn a_second_signal_does_not_wait_for_the_stubborn() {
     let folder = Folder::new();
     let (running, pid) = started(&folder, "stubborn.sh", "text");

@@ -195,6 +195,45 @@ fn a_plan_needs_no_recipe() {
 }
 
 #[test]
+fn a_hook_that_fails_is_told_of_with_its_step() {
+    let inner = "name: i\nsteps:\n- {id: deep, command: 'true'}\nhooks: {post_step: exit 5}\n";
+    let hooks = "{pre_step: exit 3, post_step: exit 4, on_error: exit 6}";
+    let steps = "- {id: good, command: 'true'}\n- {id: call, recipe: inner}\n\
+                 - {id: bad, command: exit 1}\n";
+    let folder = Folder::with(
+        "a.yaml",
+        format!("name: t\nhooks: {hooks}\nsteps:\n{steps}"),
+    );
+    folder.write("inner.yaml", inner);
+    let all = folder.rrc(&["run", "a.yaml", "--output-format", "events"]);
+    let warned: Vec<(String, String)> = all
+        .go()
+        .exits(1)
+        .lines()
+        .iter()
+        .filter(|event| name(event).ends_with(":warning"))
+        .map(|event| {
+            let code = event["message"].as_str().unwrap().rsplit(' ').next();
+            let path = event["path"].as_str().expect("a step");
+            (path.to_string(), code.unwrap().to_string())
+        })
+        .collect();
+    let expected = [
+        ("good", "3"),
+        ("good", "4"),
+        ("call", "3"),
+        ("call/deep", "5"),
+        ("call", "4"),
+        ("bad", "3"),
+        ("bad", "6"),
+    ];
+    let expected = expected.map(|(path, code)| (path.to_string(), code.to_string()));
+    assert_eq!(warned, expected);
+    let said = folder.rrc(&["run", "a.yaml"]).go().exits(1);
+    said.out_has("warning call/deep: a hook failed: the command exited with code 5");
+}
+
+#[test]
 fn events_are_told_as_they_happen() {
     let steps =
         "- {id: a, type: bash, command: 'true'}\n- {id: b, type: bash, command: 'test -s seen'}\n";

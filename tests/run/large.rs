@@ -65,6 +65,13 @@ fn a_large_value_does_not_break_a_program_that_is_no_shell() {
     assert_eq!(printed("named"), "BIG False");
     let said = folder.sh("\"$RRC\" run a.yaml 2>&1").go();
     said.out_has("warning named: `BIG` (200000 bytes) does not fit");
+    let warnings = &step(&all, "named")["warnings"];
+    let warning = warnings[0].as_str().expect("a warning");
+    assert!(
+        warning.starts_with("`BIG` (200000 bytes) does not fit"),
+        "{warnings}"
+    );
+    assert!(step(&all, "long").get("warnings").is_none(), "{all}");
     assert_eq!(printed("long"), "near ['-c'] __main__");
     assert_eq!(printed("other"), "perl");
 }

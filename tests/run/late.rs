@@ -222,3 +222,28 @@ fn what_such_a_recipe_sets_is_its_output_every_time() {
     let names: Vec<&String> = context.as_object().unwrap().keys().collect();
     assert_eq!(names, ["kids", "r", "p", "all"]);
 }
+
+#[test]
+fn what_a_recipe_gives_does_not_depend_on_when_its_name_is_known() {
+    let folder = Folder::new();
+    folder.write(
+        "sub.yaml",
+        "name: sub\ncontext: {own: 1}\nsteps:\n- {id: inner, command: echo in}\n\
+         - {id: mine, command: echo changed}\n- {id: same, command: echo same}\n\
+         - {id: told, command: echo told}\n",
+    );
+    folder.write(
+        "a.yaml",
+        "# rrc: dialect = amplihack\nname: t\ncontext: {mine: m, other: o, same: same}\nsteps:\n\
+         - {id: which, command: echo sub}\n\
+         - {id: first, recipe: '{{which}}', context: {told: t}, output: first}\n\
+         - {id: late, recipe: '{{which}}', context: {told: t}, output: late}\n\
+         - {id: known, recipe: sub, context: {told: t}, output: known}\n",
+    );
+    let all = run(&folder, &[], 0);
+    let given = json!({"inner": "in", "mine": "changed", "same": "same"});
+    assert_eq!(all["context"]["known"], given);
+    assert_eq!(all["context"]["late"], given);
+    let given = json!({"own": 1, "inner": "in", "mine": "changed", "same": "same"});
+    assert_eq!(all["context"]["first"], given);
+}

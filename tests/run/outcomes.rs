@@ -288,6 +288,30 @@ fn a_step_that_failed_is_named_with_the_steps_that_lead_to_it() {
 }
 
 #[test]
+fn a_failure_is_placed_where_it_began_and_nowhere_else() {
+    let inner = "name: i\nsteps:\n- {id: shaky, command: exit 3, continue_on_error: true}\n\
+                 - {id: make, command: exit 2}\n";
+    let slow = "name: s\nsteps:\n- {id: shaky, command: exit 3, continue_on_error: true}\n\
+                - {id: nap, command: sleep 20}\n";
+    let steps = "- {id: pick, command: echo inner}\n\
+                 - {id: call, recipe: inner, continue_on_error: true}\n\
+                 - {id: late, recipe: '{{pick}}', continue_on_error: true}\n\
+                 - {id: slow, recipe: slow, timeout: 0.2, continue_on_error: true}\n\
+                 - {id: bad, command: exit 9}\n";
+    let folder = Folder::with("a.yaml", format!("name: t\nsteps:\n{steps}"));
+    folder.write("inner.yaml", inner);
+    folder.write("slow.yaml", slow);
+    let all = run(&folder, &[], 1);
+    let error = |id: &str| step(&all, id)["error"].as_str().unwrap().to_string();
+    assert_eq!(error("call"), "call/make: the command exited with code 2");
+    assert_eq!(error("late"), "late/make: the command exited with code 2");
+    // What was forgiven inside is not why it failed.
+    assert!(error("slow").starts_with("it took longer"), "{all}");
+    assert_eq!(error("bad"), "the command exited with code 9");
+    assert_eq!(all["error"], "bad: the command exited with code 9");
+}
+
+#[test]
 fn an_answer_to_a_question_that_nobody_asks_is_wrong_usage() {
     let folder = Folder::with(
         "a.yaml",

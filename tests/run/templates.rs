@@ -150,6 +150,36 @@ fn a_deadline_ends_a_group_and_what_is_left_does_not_start() {
 }
 
 #[test]
+fn a_group_that_ran_out_of_time_tells_of_its_branches() {
+    let nodes = json!([{"label": "quick", "template": "true"}, "sleep 20", "false"]);
+    let turns = json!({"repeat": 2, "parallel": true, "template": "sh -c 'sleep {_(index*20)}'"});
+    let quick = ("quick", "done", 0);
+    let (cut, failed) = (("branch 2", "timeout", 1), ("branch 3", "failed", 1));
+    for (mut group, expected) in [
+        (
+            json!({"parallel": true, "template": nodes}),
+            vec![quick, cut, failed],
+        ),
+        (
+            json!({"parallel": true, "template": nodes, "retry": 2}),
+            vec![quick, cut, failed],
+        ),
+        (turns, vec![("branch 1", "done", 0), cut]),
+    ] {
+        group["timeout"] = json!(400);
+        let folder = template(&json!([group, "printf after"]));
+        let said = folder.rrc(&["run", "t.json", "--output-format", "json"]);
+        let report = said.go().exits(0).json();
+        let branches: Vec<serde_json::Value> = expected
+            .iter()
+            .map(|(label, status, code)| json!({"label": label, "status": status, "code": code}))
+            .collect();
+        assert_eq!(report["branches"], json!(branches), "{report:#}");
+        assert_eq!(report["coverage"]["done"], 1);
+    }
+}
+
+#[test]
 fn a_plan_of_a_template_runs_with_other_values_each_time() {
     let folder = template(
         &json!({"repeat": "{xs.length}", "template": "sh -c 'cat; printf %s, \"$1\"' _ {xs[index]}"}),

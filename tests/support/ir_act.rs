@@ -3,7 +3,7 @@
 use super::ir_eval::{eval, fail, literal, script, text};
 use super::ir_task::Task;
 use super::walk::{Out, Walker};
-use rrc_compiler::ir::{Action, Call, Check, Exports, HOOK_NAMES, Step, Text};
+use rrc_compiler::ir::{Action, Call, Check, Exports, HOOK_NAMES, Node, Step, Text};
 use rrc_compiler::schedule::set_by_all;
 use rrc_vm::fault::{Failure, FailureKind};
 use rrc_vm::isa::Status;
@@ -56,6 +56,35 @@ impl Walker<'_> {
             ("timeout_ms", Value::Int(30_000)),
         ];
         self.trace.call(&task.record, HostKind::Hook, &args);
+    }
+
+    /// Before a hook does something for a step, it is seen whether the step can start.
+    pub fn preflight(&mut self, step: &Step, task: &Task) -> Result<(), Out> {
+        let hooked = self.program.units[task.unit].hooks.before.is_some();
+        let Node::Act(action) = &step.node else {
+            return Ok(());
+        };
+        let (shell, cwd) = match &**action {
+            Action::Exec(exec) => {
+                let elsewhere = exec.env.iter().any(|(name, _)| name == "PATH");
+                let usual = exec.shell.as_literal() == Some("/bin/bash");
+                let shell = Some(&exec.shell).filter(|_| !usual && !elsewhere);
+                (shell, exec.cwd.as_ref())
+            }
+            Action::Agent(agent) => (None, agent.cwd.as_ref()),
+            _ => (None, None),
+        };
+        if !hooked || shell.or(cwd).is_none() {
+            return Ok(());
+        }
+        self.saw("preflight");
+        let mut args = Vec::new();
+        for (name, part) in [("shell", shell), ("cwd", cwd)] {
+            if let Some(part) = part {
+                args.push((name, text(part, &task.scope)?));
+            }
+        }
+        self.ask(HostKind::Preflight, args, task).map(drop)
     }
 
     pub fn action(&mut self, action: &Action, step: &Step, task: &mut Task) -> Result<Value, Out> {
@@ -170,11 +199,12 @@ impl Walker<'_> {
                 false => Map::default(),
             };
             passed.extend(context(call, &task.scope)?);
-            let given = call.context.iter().map(|(name, _)| name.as_str());
+            let given = call.context.iter();
+            let given = given.map(|(name, _)| Value::text(name.as_str()));
             let args = vec![
                 ("name", name),
                 ("context", Value::map(passed)),
-                ("given", Value::list(given.map(Value::text).collect())),
+                ("given", Value::list(given.collect())),
                 ("depth", Value::Int(task.depth.into())),
             ];
             return self.ask(HostKind::Recipe, args, task);

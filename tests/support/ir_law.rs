@@ -109,7 +109,9 @@ impl Replies for Seeded {
         match kind {
             HostKind::Hook => Value::Null,
             HostKind::Sleep if !random.once_in(20) => Value::Null,
-            HostKind::Approve | HostKind::Validate if !random.once_in(4) => Value::Null,
+            HostKind::Approve | HostKind::Validate | HostKind::Preflight if !random.once_in(4) => {
+                Value::Null
+            }
             _ if random.once_in(3) => failure(&mut random),
             _ => {
                 let mut fields = Map::default();

@@ -153,6 +153,8 @@ impl Walker<'_> {
         };
         let tried = tried.and_then(|()| {
             if hooked {
+                let fine = self.preflight(step, task);
+                fine.map_err(|out| (out, None))?;
                 self.hook(step, Status::Completed, None, task, 0);
             }
             self.attempts(step, wanted, task)

@@ -16,6 +16,8 @@
 //! * 2: the same sections; instructions that do what two did, some with a step or a call of three
 //!   bytes beside a label.
 //! * 3: the same sections; `join_ready`, so that a loop takes results as they come.
+//! * 4: the same sections; `shadow` and `unshadow` in place of `unset_var`, labels beside
+//!   `branch_report`, and calls of `preflight`.
 
 use crate::isa::{Kind, Word};
 use crate::plan::{

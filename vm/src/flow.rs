@@ -311,10 +311,11 @@ pub fn refuse(value: Value) -> Value {
     }
 }
 
-/// What branches came to, each with its `label` and what is known of its result; one that failed
-/// has `failed`. Gives the text that joins them, as `stdout`, what is known of each, as
+/// What branches came to, each with what is known of its result; one that failed has `failed`, and null
+/// stands for one whose time was over. Their labels are one text for all of them, or a list; where there
+/// is none, it is the number. Gives the text that joins them, as `stdout`, what is known of each, as
 /// `branches`, and the code of the first that failed.
-pub fn report(branches: &Value) -> Value {
+pub fn report(branches: &Value, labels: &Value) -> Value {
     let none = Vec::new();
     let all = match branches {
         Value::List(items) => &**items,
@@ -327,15 +328,23 @@ pub fn report(branches: &Value) -> Value {
     let mut late = false;
     for (number, branch) in all.iter().enumerate() {
         let is = |name: &str| matches!(text::field(branch, name), Some(Value::Bool(true)));
-        let label = text::field(branch, "label").map(render).unwrap_or_default();
-        let failed = is("failed");
+        let label = match labels {
+            Value::List(labels) => labels.get(number).unwrap_or(&Value::Null),
+            one => one,
+        };
+        let label = match label {
+            Value::Text(label) => Rc::clone(label),
+            _ => format!("branch {}", number + 1).into(),
+        };
+        let cut = matches!(branch, Value::Null);
+        let (failed, timed_out) = (cut || is("failed"), cut || is("timed_out"));
         let code = match text::field(branch, "exit_code") {
             _ if !failed => 0,
             Some(Value::Int(code)) if *code != 0 => *code,
             _ => 1,
         };
-        late |= failed && is("timed_out");
-        let status = match (failed, is("timed_out")) {
+        late |= failed && timed_out;
+        let status = match (failed, timed_out) {
             (false, _) => "done",
             (true, true) => "timeout",
             (true, false) => "failed",
@@ -493,18 +502,19 @@ mod tests {
     #[test]
     fn branches_are_reported_in_order_with_their_bytes() {
         let mut odd = Map::default();
-        odd.insert("label".into(), Value::text("a"));
         odd.insert("stdout".into(), Value::Bytes(vec![0xff, b'\n'].into()));
-        let failed = from_json(
-            &json!({"label": "b", "failed": true, "exit_code": 7, "stderr": "é".repeat(1200)}),
-        );
-        let joined = report(&Value::list(vec![Value::map(odd), failed]));
+        let failed =
+            from_json(&json!({"failed": true, "exit_code": 7, "stderr": "é".repeat(1200)}));
+        let branches = Value::list(vec![Value::map(odd), failed, Value::Null]);
+        let labels = from_json(&json!(["a", "b"]));
+        let joined = report(&branches, &labels);
         let Some(Value::Bytes(bytes)) = text::field(&joined, "stdout") else {
             panic!("the report is bytes");
         };
         let mut expected = b"--- branch: a status: done ---\n\xff\n\n".to_vec();
         expected.extend_from_slice(b"--- branch: b status: failed ---\nexit: 7\nstderr: ");
         expected.extend_from_slice("é".repeat(1000).as_bytes());
+        expected.extend_from_slice(b"\n--- branch: branch 3 status: timeout ---\nexit: 1");
         assert_eq!(&**bytes, expected.as_slice());
         assert_eq!(
             text::field(&joined, "exit_code").map(render).as_deref(),

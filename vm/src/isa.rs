@@ -411,8 +411,9 @@ instructions! {
     0x19 "var_or_fail" VarOrFail(scope: MapLocal, name: Text) [] => [Any] (next) 2 "push a variable; a failure if it is not set";
     0x1a "has_var" HasVar(scope: MapLocal, name: Text) [] => [Bool] (next) 2 "push whether a variable is set";
     0x1b "set_var" SetVar(scope: MapLocal, name: Text) [Data] => [] (next) 2 "set a variable";
-    0x1c "unset_var" UnsetVar(scope: MapLocal, name: Text) [] => [] (next) 2 "forget a variable";
+    0x1c "shadow" Shadow(scope: MapLocal, name: Text) [] => [] (next) 2 "remember what a variable holds, until unshadow or the end of the run puts it back";
     0x1d "keep_var" KeepVar(scope: MapLocal, name: Text) [Data] => [Data] (next) 2 "set a variable to a copy of the top";
+    0x1e "unshadow" Unshadow(scope: MapLocal, name: Text) [] => [] (next) 2 "put back what a variable held at its last shadow in this function; forget it if it was not set";
 
     // Paths into values.
     0x20 "field_or_null" FieldOrNull(name: Text) [Any] => [Any] (next) 2 "push a field of a map; null if there is none";
@@ -441,7 +442,7 @@ instructions! {
     0x34 "merge" Merge() [Map Map] => [Map] (next) 4 "put the fields of the second map over those of the first";
     0x35 "without" Without() [Map Map] => [Map] (next) 4 "drop from the first map the fields that the second has";
     0x36 "argv" Argv() [Any] => [Any] (next) 2 "make the words of a command of a list of texts: empty ones are left out; a failure if the first is empty";
-    0x37 "branch_report" BranchReport() [List] => [Map] (next) 8 "put what branches came to together: a text with a header for each, and what is known of all";
+    0x37 "branch_report" BranchReport(labels: Const) [List] => [Map] (next) 8 "put what branches came to together: a text with a header for each, and what is known of all; null for one whose time was over";
 
     // Comparison: numbers first, then text.
     0x40 "eq_numbers_first" EqNumbersFirst(to: Label) [Any Any] => [Bool] (branch Any) 2 "equal as numbers if both are or look like numbers, else as text";

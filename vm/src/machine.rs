@@ -113,7 +113,8 @@ pub struct Finished {
     /// Data or a failure, if the machine came to its end.
     pub outcome: Result<Value, Fault>,
     /// The variables of the plan. When the run was stopped on the way, those of the outermost
-    /// function of the first task that has them as its first local.
+    /// function of the first task that has them as its first local, without what was set in them for a
+    /// while only.
     pub variables: Rc<Map>,
 }
 

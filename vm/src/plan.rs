@@ -29,6 +29,13 @@ impl Texts {
         self.all.get(start..*self.ends.get(id)? as usize)
     }
 
+    /// Adds a text behind the others.
+    pub fn add(&mut self, text: &str) -> TextId {
+        self.all.push_str(text);
+        self.ends.push(self.all.len() as u32);
+        self.ends.len() as u32 - 1
+    }
+
     pub fn len(&self) -> usize {
         self.ends.len()
     }
@@ -130,6 +137,7 @@ host_kinds! {
     5 Sleep "sleep" [ms after_turn] "wait; or until so long after the last turn of the loop began";
     6 Hook "hook" [script event vars ambient timeout_ms] "run a hook; it cannot fail the step";
     7 Validate "validate" [names rules values] "check variables against rules that need the outside: a path, a repository";
+    8 Preflight "preflight" [shell cwd] "see whether a process could start: its shell and its directory are there";
 }
 
 /// One entry of the table of calls. What is not in the table cannot be asked for.
@@ -250,6 +258,8 @@ need_kinds! {
     6 Secret "secret";
     7 SecretOutput "secret output";
     8 Once "once";
+    9 Forgives "forgives";
+    10 Output "output";
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]

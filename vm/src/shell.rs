@@ -7,6 +7,15 @@ use crate::text;
 use crate::value::Value;
 use std::rc::Rc;
 
+/// Whether a program, by its path or name, is a shell that reads the language of POSIX: what is written
+/// for one of them can be handed to any other.
+pub fn is_posix(program: &str) -> bool {
+    matches!(
+        program.rsplit('/').next().unwrap_or(program),
+        "sh" | "bash" | "rbash" | "dash" | "ash" | "zsh" | "ksh" | "ksh93" | "mksh" | "yash"
+    )
+}
+
 /// Splits at blanks and quotes each word; nothing for no words. Blanks are the ASCII ones, as
 /// for the shell, and a carriage return, which is never meant to be the end of a word.
 pub fn quote_words(text: &str) -> String {
@@ -96,6 +105,16 @@ fn integer(text: &str) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shells_are_known_by_name_and_by_path() {
+        for program in ["sh", "/bin/bash", "/usr/local/bin/mksh", "yash"] {
+            assert!(is_posix(program), "{program}");
+        }
+        for program in ["", "fish", "/bin/sh/", "bash5", "python3"] {
+            assert!(!is_posix(program), "{program}");
+        }
+    }
 
     #[test]
     fn a_program_is_no_word_of_the_shell() {

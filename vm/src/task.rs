@@ -11,6 +11,8 @@ pub struct RecordId(pub u32);
 
 /// How deep functions may call each other in one task.
 pub(crate) const MAX_FRAMES: usize = 256;
+/// How many variables one task may have shadowed.
+pub(crate) const MAX_SHADOWS: usize = 4096;
 /// How many tasks may be alive.
 pub(crate) const MAX_TASKS: usize = 100_000;
 
@@ -31,6 +33,17 @@ pub(crate) struct Open {
     pub attempt: u32,
 }
 
+/// What a variable held before it was set for a while.
+#[derive(Debug)]
+pub(crate) struct Shadow {
+    /// How many functions were running: the last of them has the variable.
+    pub depth: usize,
+    pub scope: u8,
+    pub name: u32,
+    /// None if it was not set.
+    pub held: Option<Value>,
+}
+
 /// What keeps a task from going on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Waits {
@@ -48,6 +61,7 @@ pub(crate) struct Task {
     pub stack: Vec<Value>,
     pub frames: Vec<Frame>,
     pub open: Vec<Open>,
+    pub shadows: Vec<Shadow>,
     /// The open step that was innermost where this task was forked.
     pub above: Option<RecordId>,
     pub waits: Waits,
@@ -69,9 +83,27 @@ impl Task {
         self.stack.clear();
         self.frames.clear();
         self.open.clear();
+        self.shadows.clear();
         self.sets.clear();
         self.waits = Waits::No;
         self.deadline = None;
+    }
+
+    /// Leaves a function, and what it has shadowed with it.
+    pub fn leave(&mut self) {
+        self.frames.pop();
+        let depth = self.frames.len();
+        while self.shadows.last().is_some_and(|last| last.depth > depth) {
+            self.shadows.pop();
+        }
+    }
+
+    /// What a variable of the function that runs held at its last shadow.
+    pub fn unshadow(&mut self, scope: u8, name: u32) -> Option<Value> {
+        let depth = self.frames.len();
+        let is_it = |one: &Shadow| (one.depth, one.scope, one.name) == (depth, scope, name);
+        let at = self.shadows.iter().rposition(is_it)?;
+        self.shadows.remove(at).held
     }
 
     pub fn innermost(&self) -> Option<RecordId> {

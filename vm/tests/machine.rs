@@ -197,7 +197,7 @@ fn variables_are_changed_in_place_or_copied() {
                 Instr::Store { local: 1 },
                 Instr::Int { value: 2 },
                 Instr::SetVar { scope: 0, name: X },
-                Instr::UnsetVar { scope: 0, name: Y },
+                Instr::Unshadow { scope: 0, name: Y },
                 Instr::VarOrNull { scope: 1, name: X },
             ],
             &RETURN[..],
@@ -571,6 +571,50 @@ fn garbage_is_not_counted() {
     code.extend(RETURN);
     let mut machine = machine(&code, &[]);
     assert!(matches!(finish(&mut machine).outcome, Ok(Value::Null)));
+}
+
+#[test]
+fn what_is_shadowed_comes_back_however_the_run_ends() {
+    let (scope, set) = (0, |value, name| {
+        [Instr::Int { value }, Instr::SetVar { scope: 0, name }]
+    });
+    let shadow = |name| [Instr::Shadow { scope, name }];
+    let unshadow = |name| [Instr::Unshadow { scope, name }];
+    let before = [
+        &set(1, X)[..],
+        &shadow(X),
+        &set(2, X),
+        &shadow(X),
+        &set(3, X),
+        &shadow(Y),
+        &set(4, Y),
+    ]
+    .concat();
+    let wait = [
+        Instr::Int { value: 5 },
+        Instr::Host { call: 1 },
+        Instr::Pop {},
+    ];
+    let after = [
+        &unshadow(Y)[..],
+        &unshadow(X),
+        &unshadow(X),
+        &[Instr::Null {}],
+    ]
+    .concat();
+    let code = [&before[..], &wait, &after, &RETURN].concat();
+    let mut halted = machine(&code, &[]);
+    assert!(matches!(halted.poll(), Poll::Call(_)));
+    halted.halt("somebody said so");
+    assert!(matches!(halted.poll(), Poll::Cancel { .. }));
+    let mut whole = machine(&[&before[..], &after, &RETURN].concat(), &[]);
+    for machine in [&mut halted, &mut whole] {
+        let variables = finish(machine).variables;
+        assert_eq!(json_text(&Value::Map(variables)), r#"{"x":1}"#);
+    }
+    let mut endless = machine(&[&shadow(X)[..], &[Instr::Jump { to: 0 }]].concat(), &[]);
+    let fault = finish(&mut endless).outcome.expect_err("it has a limit");
+    assert_eq!(fault.kind, FaultKind::TooDeep);
 }
 
 #[test]

@@ -8,6 +8,7 @@ use crate::doc::fields::{Fields, article, name_span};
 use crate::doc::{Entry, Kind, Node, Plain, Schema, Text, resolve};
 use crate::expr::{self, Filter, Piece};
 use crate::source::Span;
+use rrc_vm::shell::is_posix;
 
 /// A field that another kind of step has is not what was meant, however near its name is.
 pub fn of_another_kind(fields: &Fields<'_>, kind: Option<&str>, said: usize, report: &mut Report) {
@@ -179,10 +180,7 @@ pub fn beside_steps(fields: &Fields<'_>, report: &mut Report) {
 
 /// A hole becomes a variable of the shell, which programs in other languages do not read.
 pub fn other_language(command: Text<'_>, program: &str, report: &mut Report) {
-    const SHELLS: &[&str] = &[
-        "dash", "zsh", "ksh", "ksh93", "mksh", "ash", "yash", "rbash", "busybox",
-    ];
-    if SHELLS.contains(&program) || program.contains("{{") {
+    if is_posix(program) || program.contains("{{") {
         return;
     }
     for piece in expr::scan(command.text()).pieces {

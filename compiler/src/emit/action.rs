@@ -8,8 +8,8 @@ use super::Emitter;
 use super::builder::{Label, Tables, Writer};
 use super::expr::{self, Operand, SCOPE};
 use crate::ir::{
-    Action, Agent, Check, Exec, Exports, Expr, ExprKind, HOOK_NAMES, Literal, OnFailure, Script,
-    ScriptPart, Step, Text, VarForm,
+    Action, Agent, Check, Exec, Exports, Expr, ExprKind, HOOK_NAMES, Literal, Node, OnFailure,
+    Script, ScriptPart, Step, Text, VarForm,
 };
 use crate::shell::{self, needed};
 use rrc_vm::isa::{Builtin, Instr, Kind, Status};
@@ -30,6 +30,10 @@ impl Arguments {
             fixed: Vec::new(),
             open: Vec::new(),
         }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.fixed.is_empty() && self.open.is_empty()
     }
 
     pub fn fix(&mut self, param: &str, value: Literal) {
@@ -243,6 +247,34 @@ impl Emitter<'_> {
         for program in needed(whole) {
             self.tables.need(NeedKind::Program, program, number);
         }
+    }
+
+    /// Sees whether the work of a step can start at all, before a hook does something for it.
+    pub fn preflight(&mut self, w: &mut Writer, step: &Step, number: u32, failed: Label) {
+        let Node::Act(action) = &step.node else {
+            return;
+        };
+        let mut call = Arguments::new(HostKind::Preflight);
+        let cwd = match &**action {
+            Action::Exec(exec) => {
+                let own_path = exec.env.iter().any(|(name, _)| name == "PATH");
+                if exec.shell.as_literal() != Some("/bin/bash") && !own_path {
+                    self.text(w, &mut call, "shell", &exec.shell, failed);
+                }
+                &exec.cwd
+            }
+            Action::Agent(agent) => &agent.cwd,
+            _ => return,
+        };
+        if let Some(cwd) = cwd {
+            self.text(w, &mut call, "cwd", cwd, failed);
+        }
+        if call.is_empty() {
+            return;
+        }
+        call.ask(w, &mut self.tables, number);
+        w.push(Instr::JumpFailed { to: w.to(failed) });
+        w.push(Instr::Pop {});
     }
 
     /// How fast agents are asked, as the first recipe says, else this one.

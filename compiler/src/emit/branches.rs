@@ -5,7 +5,8 @@ use super::builder::Writer;
 use super::expr::SCOPE;
 use super::flow::{Out, PIPE, STAGE_PARAMS};
 use super::terms;
-use crate::ir::flow::{Scope, Stage, Times};
+use crate::ir::Literal;
+use crate::ir::flow::{Scope, Stage, Times, Work};
 use rrc_vm::isa::{Instr, Kind, Status};
 use rrc_vm::plan::StepKind;
 
@@ -13,13 +14,14 @@ use rrc_vm::plan::StepKind;
 const TURN: u8 = 2;
 const TURN_PARAMS: [Kind; 3] = [Kind::Map, Kind::Map, Kind::Int];
 
-/// Which branch a task is.
-#[derive(Clone, Copy)]
-pub enum Turn {
-    /// By its position.
-    Number(usize),
-    /// By the number that its function is given; the step whose turns are counted.
-    Counted(u32),
+/// The labels of what runs side by side, as a report of it wants them; none if nothing does.
+pub(super) fn labels(work: &Work) -> Option<Literal> {
+    let label = |stage: &Stage| stage.label.clone().map_or(Literal::Null, Literal::Text);
+    match work {
+        Work::Par(all) => Some(Literal::List(all.iter().map(label).collect())),
+        Work::Times(times) if times.at_once => Some(label(&times.body)),
+        _ => None,
+    }
 }
 
 impl Emitter<'_> {
@@ -32,8 +34,8 @@ impl Emitter<'_> {
         pipe: u8,
         out: Out,
     ) {
-        let step = self.tables.step(&stage.id, StepKind::Group, stage.span);
-        let function = self.branch_function(stage, &times.body, Turn::Counted(step));
+        let step = self.tables.group(stage);
+        let function = self.branch_function(stage, &times.body, Some(step));
         let turns = self.turns(w, times, out.plain);
         let (again, started, wrong) = (w.label(), w.label(), w.label());
         w.push(Instr::Tasks {});
@@ -53,12 +55,18 @@ impl Emitter<'_> {
         w.free(turns.total);
     }
 
-    /// A branch as a task: gives a map with its label and what is known of how it ended.
-    pub(super) fn branch_function(&mut self, stage: &Stage, child: &Stage, turn: Turn) -> u32 {
+    /// A branch as a task: gives a map with what is known of how it ended. Of several turns at once it
+    /// is one; then with the step whose turns are counted.
+    pub(super) fn branch_function(
+        &mut self,
+        stage: &Stage,
+        child: &Stage,
+        counted: Option<u32>,
+    ) -> u32 {
         let name = self.tables.text(&child.id);
-        let params: &[Kind] = match turn {
-            Turn::Number(_) => &STAGE_PARAMS,
-            Turn::Counted(_) => &TURN_PARAMS,
+        let params: &[Kind] = match counted {
+            None => &STAGE_PARAMS,
+            Some(_) => &TURN_PARAMS,
         };
         let function = self.code.declare(name, params, &[Kind::Any]);
         let mut w = Writer::new(params.len() as u8);
@@ -68,8 +76,7 @@ impl Emitter<'_> {
             forgives: if alone { 2 } else { 0 },
             ..Out::new(&mut w)
         };
-        let counted = matches!(turn, Turn::Counted(_));
-        if let Turn::Counted(step) = turn {
+        if let Some(step) = counted {
             w.push(Instr::Load { local: TURN });
             w.push(Instr::Iteration { step });
         }
@@ -81,14 +88,13 @@ impl Emitter<'_> {
         }
         self.wanted_stage(&mut w, child, PIPE, out);
         w.bind(done);
-        if counted {
+        if counted.is_some() {
             w.push(Instr::Null {});
             w.push(Instr::StepEnd {
                 status: Status::Completed as u8,
             });
         }
         w.push(Instr::Take { local: PIPE });
-        self.labelled(&mut w, child, turn);
         w.push(Instr::Return {});
         if w.is_used(skipped) {
             w.bind(skipped);
@@ -102,7 +108,7 @@ impl Emitter<'_> {
                 continue;
             }
             w.bind(label);
-            if counted {
+            if counted.is_some() {
                 self.close_failed(&mut w);
             }
             w.push(Instr::FailureMap {});
@@ -113,42 +119,10 @@ impl Emitter<'_> {
                     name: self.tables.text(field),
                 });
             }
-            self.labelled(&mut w, child, turn);
             w.push(Instr::Return {});
         }
         self.finished.push((function, w));
         function
-    }
-
-    /// Stack: a map, then the same map with the label of a branch.
-    fn labelled(&mut self, w: &mut Writer, child: &Stage, turn: Turn) {
-        let label = self.tables.text("label");
-        let text = |emitter: &mut Self, text: &str| Instr::Text {
-            text: emitter.tables.text(text),
-        };
-        match (&child.label, turn) {
-            (Some(name), _) => {
-                let name = text(self, name);
-                w.push(name);
-            }
-            (None, Turn::Number(position)) => {
-                let name = text(self, &format!("branch {}", position + 1));
-                w.push(name);
-            }
-            (None, Turn::Counted(_)) => {
-                let word = text(self, "branch ");
-                w.push(word);
-                w.push(Instr::Load { local: TURN });
-                w.push(Instr::Concat { parts: 2 });
-                let (wrong, right) = (w.label(), w.label());
-                w.push(Instr::JumpFailed { to: w.to(wrong) });
-                w.push(Instr::Jump { to: w.to(right) });
-                w.bind(wrong);
-                w.push(Instr::FailureMap {});
-                w.bind(right);
-            }
-        }
-        w.push(Instr::Put { name: label });
     }
 
     /// Waits for all branches and puts together what they came to. Stack before: a set of tasks;
@@ -161,6 +135,9 @@ impl Emitter<'_> {
         w.push(Instr::Store { local: all });
         w.push(Instr::EmptyMap {});
         w.push(Instr::Store { local: first });
+        // Until all have ended, none is joined: if time runs out, what they came to is still known.
+        w.push(Instr::Int { value: 1 });
+        w.push(Instr::WaitBelow {});
         let (join, bad, next, done) = (w.label(), w.label(), w.label(), w.label());
         w.bind(join);
         w.push(Instr::JoinNext { to: w.to(done) });
@@ -190,7 +167,9 @@ impl Emitter<'_> {
         w.push(Instr::Jump { to: w.to(next) });
         w.bind(done);
         w.push(Instr::Load { local: all });
-        w.push(Instr::BranchReport {});
+        let labels = labels(&stage.work).unwrap_or(Literal::Null);
+        let labels = self.tables.literal(&labels);
+        w.push(Instr::BranchReport { labels });
         w.push(Instr::Store { local: one });
         let no_root = w.label();
         w.push(Instr::HasVar {
@@ -230,6 +209,40 @@ impl Emitter<'_> {
         for local in [all, one, first] {
             w.free(local);
         }
+    }
+
+    /// What a stage that ran out of time knows of its branches. Stack: what is known of the failure, then
+    /// the same with that.
+    pub(super) fn cut_branches(&mut self, w: &mut Writer, stage: &Stage) {
+        let Some(labels) = labels(&stage.work) else {
+            return;
+        };
+        let [tasks, branches] = ["tasks", "branches"].map(|name| self.tables.text(name));
+        let labels = self.tables.literal(&labels);
+        let (known, report) = (w.local(), w.local());
+        let (none, done) = (w.label(), w.label());
+        w.push(Instr::Store { local: known });
+        w.push(Instr::VarOrNull {
+            scope: known,
+            name: tasks,
+        });
+        w.push(Instr::ListOr { to: w.to(none) });
+        w.push(Instr::BranchReport { labels });
+        w.push(Instr::Store { local: report });
+        w.push(Instr::Load { local: known });
+        w.push(Instr::VarOrNull {
+            scope: report,
+            name: branches,
+        });
+        w.push(Instr::Put { name: branches });
+        w.push(Instr::Jump { to: w.to(done) });
+        w.bind(none);
+        w.push(Instr::Pop {});
+        w.push(Instr::Load { local: known });
+        w.bind(done);
+        self.without(w, "tasks");
+        w.free(known);
+        w.free(report);
     }
 
     /// Stack: a map, then the same without a field.

@@ -4,6 +4,7 @@
 //! a function is being written they are numbers of its own.
 
 use crate::ir::Literal;
+use crate::ir::flow::Stage;
 use crate::source::Span;
 use indexmap::IndexSet;
 use rrc_vm::isa::{Instr, Kind, Role, Short, Word};
@@ -129,6 +130,13 @@ impl Tables {
             place: place(span),
         });
         self.steps.len() as u32 - 1
+    }
+
+    /// The number of a step that only holds commands together, and may go on after a failure in it.
+    pub fn group(&mut self, stage: &Stage) -> u32 {
+        let number = self.step(&stage.id, StepKind::Group, stage.span);
+        self.need_of_step(NeedKind::Forgives, &stage.id, number);
+        number
     }
 
     /// A need of this step in particular, whoever else has it.

@@ -7,7 +7,6 @@
 
 use super::Emitter;
 use super::action::Arguments;
-use super::branches::Turn;
 use super::builder::{Label, Writer};
 use super::expr::{self, SCOPE};
 use super::terms;
@@ -237,7 +236,7 @@ impl Emitter<'_> {
 
     /// Turns one after the other.
     fn in_turn(&mut self, w: &mut Writer, stage: &Stage, times: &Times, pipe: u8, out: Out) {
-        let number = self.tables.step(&stage.id, StepKind::Group, stage.span);
+        let number = self.tables.group(stage);
         let turns = self.turns(w, times, out.plain);
         let (again, done, go_on) = (w.label(), w.label(), w.label());
         w.bind(again);
@@ -396,6 +395,7 @@ impl Emitter<'_> {
         // Only time ends such a function before it returns.
         w.bind(late);
         w.push(Instr::FailureMap {});
+        self.cut_branches(w, stage);
         w.push(Instr::True {});
         w.push(Instr::Put {
             name: self.tables.text("timed_out"),
@@ -653,8 +653,8 @@ impl Emitter<'_> {
             }
             Work::Par(all) => {
                 w.push(Instr::Tasks {});
-                for (position, child) in all.iter().enumerate() {
-                    let function = self.branch_function(stage, child, Turn::Number(position));
+                for child in all {
+                    let function = self.branch_function(stage, child, None);
                     w.push(Instr::Load { local: SCOPE });
                     w.push(Instr::Load { local: pipe });
                     w.push(Instr::Fork { function });

@@ -81,7 +81,8 @@ impl Emitter<'_> {
 
     fn each_in_turn(&mut self, w: &mut Writer, each: &Each, run: Run, failed: Label, exits: Exits) {
         let item = self.tables.text(&each.item.name);
-        let shadow = self.shadow(w, item);
+        let (scope, name) = (SCOPE, item);
+        w.push(Instr::Shadow { scope, name });
         let (again, wrong, ended, done) = (w.label(), w.label(), w.label(), w.label());
         w.bind(again);
         w.push(Instr::Next {
@@ -125,19 +126,13 @@ impl Emitter<'_> {
         w.push(Instr::Jump { to: w.to(again) });
 
         w.bind(wrong);
-        let failure = w.local();
-        w.push(Instr::Store { local: failure });
-        self.unshadow(w, item, shadow);
-        w.push(Instr::Take { local: failure });
-        w.free(failure);
+        w.push(Instr::Unshadow { scope, name });
         w.push(Instr::Jump { to: w.to(failed) });
         w.bind(ended);
-        self.unshadow(w, item, shadow);
+        w.push(Instr::Unshadow { scope, name });
         self.end_early(w, exits);
         w.bind(done);
-        self.unshadow(w, item, shadow);
-        w.free(shadow.0);
-        w.free(shadow.1);
+        w.push(Instr::Unshadow { scope, name });
     }
 
     /// Each iteration is a task with variables of its own; all of them end before the loop does.
@@ -343,7 +338,10 @@ impl Emitter<'_> {
     ) {
         let index = self.tables.text("_loop_index");
         let iteration = self.tables.text("_loop_iteration");
-        let shadows = [index, iteration].map(|name| (name, self.shadow(w, name)));
+        let (scope, own) = (SCOPE, [index, iteration]);
+        for name in own {
+            w.push(Instr::Shadow { scope, name });
+        }
         let (all, last, at) = (w.local(), w.local(), w.local());
         let run = Run {
             items: all,
@@ -417,27 +415,22 @@ impl Emitter<'_> {
         }
         self.until(w, body.until.as_ref(), wrong, done);
         w.push(Instr::Jump { to: w.to(again) });
-        let unshadow = |emitter: &mut Self, w: &mut Writer| {
-            for (name, shadow) in shadows {
-                emitter.unshadow(w, name, shadow);
+        let unshadow = |w: &mut Writer| {
+            for name in own {
+                w.push(Instr::Unshadow { scope, name });
             }
         };
         w.bind(wrong);
-        unshadow(self, w);
+        unshadow(w);
         w.push(Instr::Jump { to: w.to(failed) });
         w.bind(ended);
-        unshadow(self, w);
+        unshadow(w);
         self.end_early(w, exits);
         w.bind(done);
-        unshadow(self, w);
+        unshadow(w);
         let binds = (body.collect.as_ref(), body.last.as_ref());
         self.collected(w, binds, binds_value(&body.body), run, value);
-        let shadows = shadows.into_iter().flat_map(|(_, (a, b))| [a, b]);
-        for local in [all, last, at]
-            .into_iter()
-            .chain(run.collected)
-            .chain(shadows)
-        {
+        for local in [all, last, at].into_iter().chain(run.collected) {
             w.free(local);
         }
     }
@@ -587,29 +580,6 @@ impl Emitter<'_> {
             value.store(w);
         }
         w.push(Instr::Null {});
-    }
-
-    /// Remembers what a name holds, to put it back; gives the locals of the value and of whether
-    /// there was one.
-    fn shadow(&mut self, w: &mut Writer, name: u32) -> (u8, u8) {
-        let (value, was_set) = (w.local(), w.local());
-        w.push(Instr::VarOrNull { scope: SCOPE, name });
-        w.push(Instr::Store { local: value });
-        w.push(Instr::HasVar { scope: SCOPE, name });
-        w.push(Instr::Store { local: was_set });
-        (value, was_set)
-    }
-
-    fn unshadow(&mut self, w: &mut Writer, name: u32, (value, was_set): (u8, u8)) {
-        let (unset, done) = (w.label(), w.label());
-        w.push(Instr::Load { local: was_set });
-        w.push(Instr::JumpUnless { to: w.to(unset) });
-        w.push(Instr::Load { local: value });
-        w.push(Instr::SetVar { scope: SCOPE, name });
-        w.push(Instr::Jump { to: w.to(done) });
-        w.bind(unset);
-        w.push(Instr::UnsetVar { scope: SCOPE, name });
-        w.bind(done);
     }
 }
 

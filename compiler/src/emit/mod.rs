@@ -18,11 +18,11 @@ mod terms;
 
 use crate::ir::flow::Around;
 use crate::ir::{Expr, Node, Program, Step, Unit};
-use crate::schedule::Set;
+use crate::schedule::{Set, set_by_all};
 use crate::source::Sources;
 use builder::{Code, Tables, Writer};
 use rrc_vm::isa::{Instr, Kind};
-use rrc_vm::plan::{Input, Limits, NeedKind, Plan, SourceInfo};
+use rrc_vm::plan::{Input, Limits, Need, NeedKind, Plan, SourceInfo};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use step::Exits;
@@ -109,6 +109,22 @@ pub fn emit(program: &Program, origins: &[Origin]) -> Option<Plan> {
         emitter.tables.need(NeedKind::Secret, name, 0);
     }
     Some(emitter.plan(inputs, origins))
+}
+
+/// Writes down which variables a recipe sets, for whoever calls its plan without knowing it.
+pub fn add_outputs(plan: &mut Plan, program: &Program) {
+    let Some(root) = program.units.first() else {
+        return;
+    };
+    for name in &set_by_all(program, &root.steps).names {
+        let name = plan.texts.add(name);
+        let kind = NeedKind::Output;
+        plan.needs.push(Need {
+            kind,
+            name,
+            step: 0,
+        });
+    }
 }
 
 /// A plan that evaluates one expression over the variables it is given.

@@ -158,9 +158,9 @@ impl Emitter<'_> {
                 name: self.tables.text(name),
             });
         }
-        let given = call.context.iter().map(|(name, _)| name.as_str());
-        let given = given.map(|name| Literal::Text(name.into())).collect();
-        arguments.fix("given", Literal::List(given));
+        let given = call.context.iter();
+        let given = given.map(|(name, _)| Literal::Text(name.clone()));
+        arguments.fix("given", Literal::List(given.collect()));
         w.push(Instr::Load { local: DEPTH });
         arguments.open(w, "depth");
         arguments.ask(w, &mut self.tables, step);

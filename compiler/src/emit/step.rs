@@ -10,7 +10,7 @@ use super::builder::{Label, Writer};
 use super::expr::{self, DEPTH, SCOPE};
 use crate::ir::{Action, Attempts, Growth, Guard, Literal, Node, OnFailure, Step, Store};
 use rrc_vm::isa::{Builtin, Instr, Kind, Short, Status};
-use rrc_vm::plan::{HostCall, HostKind};
+use rrc_vm::plan::{HostCall, HostKind, NeedKind};
 
 /// Where control goes when a list of steps does not come to its end. Both labels stand at the
 /// stack height of the list.
@@ -130,6 +130,10 @@ impl Emitter<'_> {
             }
         };
         self.secret_outputs(step, number);
+        if forgives(step) {
+            self.tables
+                .need_of_step(NeedKind::Forgives, &step.id, number);
+        }
         let stop = stop.filter(|_| self.stops_plainly(step, opening));
         let (next, failed) = (w.label(), stop.unwrap_or_else(|| w.label()));
         let said = may_say(step, value).then(|| w.local());
@@ -143,7 +147,8 @@ impl Emitter<'_> {
         w.at(step.span);
         self.open(w, step, opening, number, failed);
         let hooked = is_hooked(step, opening);
-        if hooked {
+        if hooked && self.has_hook(Moment::Before) {
+            self.preflight(w, step, number, failed);
             self.hook(w, step, Moment::Before, None);
         }
         let degraded = w.label();
@@ -567,4 +572,13 @@ pub struct Ways {
 /// Whether hooks run around a step: around those that the user wrote.
 fn is_hooked(step: &Step, opening: Opening) -> bool {
     matches!(opening, Opening::Step) && !step.kind.is_hidden()
+}
+
+/// Whether the run may go on after a failure in a step, though that failed for good.
+fn forgives(step: &Step) -> bool {
+    let recovers = match &step.node {
+        Node::Act(action) => matches!(&**action, Action::Call(call) if call.recovers),
+        _ => false,
+    };
+    step.on_failure != OnFailure::Stop || step.attempts.most > 1 || recovers
 }

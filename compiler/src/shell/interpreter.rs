@@ -1,5 +1,7 @@
 //! Programs that take source as a word, and the options that say which word.
 
+use rrc_vm::shell::is_posix;
+
 /// How a program is told its source.
 pub struct Interpreter {
     /// Letters behind which the source stands, and those that may stand in one word with them: before
@@ -13,11 +15,9 @@ pub struct Interpreter {
     valued: &'static [&'static str],
 }
 
+/// Whether a program is a shell of any language.
 pub fn is_shell(program: &str) -> bool {
-    matches!(
-        program,
-        "sh" | "bash" | "dash" | "zsh" | "ksh" | "fish" | "ash"
-    )
+    is_posix(program) || program == "fish"
 }
 
 impl Interpreter {

@@ -165,7 +165,11 @@ impl Scan<'_, '_, '_> {
             && words
                 .iter()
                 .any(|word| word.literal() == Some("/dev/stdin"));
-        if stdin || sourced {
+        let is_fed = [&simple.heres, &simple.fed, &feed.heres, &feed.holes];
+        let is_fed = is_fed.iter().any(|fed| !fed.is_empty());
+        let replaced = is_fed.then(|| fed_by_xargs(words)).flatten();
+        let reader = replaced.or_else(|| (stdin || sourced).then_some(program));
+        if let Some(program) = reader {
             for here in simple.heres.iter().chain(&feed.heres) {
                 if let Some(here) = self.found.heres.get_mut(*here) {
                     here.program = Some(program.to_owned());
@@ -226,30 +230,9 @@ impl Scan<'_, '_, '_> {
     }
 
     fn judge_sources(&mut self, program: &str, words: &[Word], index: usize) {
-        // `find -exec sh -c`, `docker run x sh -c`: wherever a program and its option stand.
-        for (at, word) in words.iter().enumerate() {
-            let Some(name) = base(word).filter(|name| !name.starts_with('-')) else {
-                continue;
-            };
-            let Some(known) = Interpreter::of(name) else {
-                continue;
-            };
-            let mut expected = false;
-            for (before, option) in words.iter().enumerate().skip(at + 1).take(64) {
-                if std::mem::take(&mut expected) {
-                    continue;
-                }
-                let Some(option) = option.literal() else {
-                    break;
-                };
-                expected = known.takes_value(option);
-                if known.takes_source(option) {
-                    if let Some(source) = words.get(before + 1) {
-                        self.mark_source(source, name, before + 2 == words.len());
-                    }
-                } else if !is_option(option) && !options_follow_operands(name) {
-                    break;
-                }
+        for (name, at) in told_sources(words) {
+            if let Some(source) = words.get(at) {
+                self.mark_source(source, name, at + 1 == words.len());
             }
         }
         if program == "find" {
@@ -543,6 +526,76 @@ impl Scan<'_, '_, '_> {
             }
         }
     }
+}
+
+/// Interpreters among the words, and where the source stands that an option announces to each; past the
+/// end if it is still to come. `find -exec sh -c`, `docker run x sh -c`: wherever they stand.
+fn told_sources(words: &[Word]) -> Vec<(&str, usize)> {
+    let mut told = Vec::new();
+    for (at, word) in words.iter().enumerate() {
+        let Some(name) = base(word).filter(|name| !name.starts_with('-')) else {
+            continue;
+        };
+        let Some(known) = Interpreter::of(name) else {
+            continue;
+        };
+        let mut expected = false;
+        for (before, option) in words.iter().enumerate().skip(at + 1).take(64) {
+            if std::mem::take(&mut expected) {
+                continue;
+            }
+            let Some(option) = option.literal() else {
+                break;
+            };
+            expected = known.takes_value(option);
+            if known.takes_source(option) {
+                told.push((name, before + 1));
+            } else if !is_option(option) && !options_follow_operands(name) {
+                break;
+            }
+        }
+    }
+    told
+}
+
+/// The interpreter for which `xargs` makes source of what it reads: it puts lines in place of a mark
+/// that stands in the source, or where the source is missing.
+fn fed_by_xargs(words: &[Word]) -> Option<&str> {
+    let at = words.iter().position(|word| base(word) == Some("xargs"))?;
+    let (own, mark) = (words.get(at + 1..)?, replaced_mark(&words[at + 1..]));
+    let told = told_sources(own).into_iter();
+    let mut fed = told.filter(|(_, source)| match (own.get(*source), mark) {
+        (Some(source), Some(mark)) => {
+            let mut parts = source.shape.windows(mark.len().max(1));
+            parts.any(|part| part == mark.as_bytes())
+        }
+        (source, mark) => source.is_none() && mark.is_none(),
+    });
+    fed.next().map(|(name, _)| name)
+}
+
+/// What `xargs` replaces by what it reads, by its options: `-I %`, `-0I%`, `-i`, `--replace=%`.
+fn replaced_mark(options: &[Word]) -> Option<&str> {
+    const ALONE: &str = "0oprtx";
+    for (at, word) in options.iter().enumerate() {
+        let option = word.literal()?.strip_prefix('-')?;
+        if let Some(long) = option.strip_prefix("-replace") {
+            return Some(long.strip_prefix('=').unwrap_or("{}"));
+        }
+        let letters = option.trim_start_matches(|c| ALONE.contains(c));
+        match (letters.strip_prefix('I'), letters.strip_prefix('i')) {
+            (Some(""), _) => return options.get(at + 1)?.literal(),
+            (Some(mark), _) => return Some(mark),
+            (_, Some("")) => return Some("{}"),
+            (_, mark @ Some(_)) => return mark,
+            // Its value is the next word, which is no option.
+            (None, None) if ["n", "P", "L", "d", "s", "a", "E"].contains(&letters) => {
+                return replaced_mark(options.get(at + 2..)?);
+            }
+            (None, None) => {}
+        }
+    }
+    None
 }
 
 /// Whether a program that could read a file reads standard input instead.

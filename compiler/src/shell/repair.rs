@@ -6,6 +6,7 @@ use super::position::{Place, Position, Quote, Refusal, Repair, Use};
 use super::scan::Source;
 use super::{HoleAt, compile};
 use crate::diagnostic::Applicability;
+use rrc_vm::shell::is_posix;
 
 /// A repair for a hole that was refused.
 pub(super) fn refused(
@@ -54,7 +55,7 @@ pub(super) fn as_argument(program: &str, written: &str, heredoc: Option<usize>) 
     if let Some(number) = heredoc {
         let more = if number > 1 { "… " } else { "" };
         return match program {
-            "sh" | "bash" | "dash" | "zsh" | "ksh" | "ash" => format!(
+            _ if is_posix(program) => format!(
                 "pass it as an argument: `{program} -s -- {more}{written} <<'EOF'`, and read it \
                  as \"${number}\""
             ),
@@ -68,7 +69,7 @@ pub(super) fn as_argument(program: &str, written: &str, heredoc: Option<usize>) 
         };
     }
     match program {
-        "sh" | "bash" | "dash" | "zsh" | "ksh" | "ash" => {
+        _ if is_posix(program) => {
             format!("pass it as an argument: `{program} -c '… \"$1\" …' _ {written}`")
         }
         "jq" | "gojq" => format!("pass it as an argument: `{program} --arg x {written} '… $x …'`"),
@@ -111,7 +112,7 @@ pub(super) fn in_program(
         return None;
     }
     match source.program.as_str() {
-        "sh" | "bash" | "dash" | "ksh" | "zsh" if source.last => {
+        shell if is_posix(shell) && source.last => {
             shell_arguments(text, holes, source, program, inner.start)
         }
         "jq" => jq_arguments(text, holes, source, program, inner.start),

@@ -230,6 +230,12 @@ fn holes_in_program_text_are_found() {
         ("find . -exec sh -c 'a {{v}}' \\;", "sh"),
         ("find . -exec sed -i 's/{{v}}/b/' {} +", "sed"),
         ("a | xargs -n 1 bash -c 'a {{v}}'", "bash"),
+        ("xargs -I% sh -c 'echo %' <<< {{v}}", "sh"),
+        ("echo {{v}} | xargs -n 1 -I {} bash -c \"a '{}'\"", "bash"),
+        ("echo {{v}} | xargs -0ri perl -e 'a({})'", "perl"),
+        ("echo {{v}} | sudo xargs --replace=X sh -c X", "sh"),
+        ("echo {{v}} | xargs sh -c", "sh"),
+        ("xargs -I% sh -c 'echo %' <<E\n{{v}}\nE\n", "sh"),
         ("docker exec x sh -c '{{v}}'", "sh"),
         ("eval \"a {{v}}\"", "eval"),
         ("python3 -c \"print('{{v}}')\"", "python3"),
@@ -271,6 +277,9 @@ fn holes_in_program_text_are_found() {
         "cat > x.py <<'E'\n{{v}}\nE\n",
         "grep -e {{v}} f",
         "echo {{v}} | grep a | bash",
+        "echo {{v}} | xargs -I% sh -c 'echo \"$1\"' _ %",
+        "echo {{v}} | xargs sh -c 'echo \"$@\"' _",
+        "echo {{v}} | xargs -I% echo %",
     ] {
         assert_eq!(reads(text), None, "{text}");
     }

@@ -5,9 +5,9 @@ use super::machines::{Caller, Machines, worth};
 use super::perform::{Asked, answer};
 use crate::reply::{self, Args};
 use rrc_vm::fault::FailureKind;
-use rrc_vm::isa::{Instr, Status};
+use rrc_vm::isa::Status;
 use rrc_vm::machine::{Finished, Ticket};
-use rrc_vm::plan::HostKind;
+use rrc_vm::plan::{HostKind, NeedKind};
 use rrc_vm::text::render;
 use rrc_vm::value::{Map, Value};
 use rrc_vm::verify::Verified;
@@ -67,7 +67,7 @@ impl Driver<'_> {
             asked,
             context,
             runner: runner_names(&found.plan),
-            sets: sets(&found.plan, args.get("given")),
+            sets: sets(&found.plan, &args.words("given").unwrap_or_default()),
             depth,
         };
         machines.add(found.plan, variables, base, Some(caller));
@@ -136,20 +136,12 @@ fn runner_names(plan: &Verified) -> FxHashSet<Rc<str>> {
     names.map(Rc::from).collect()
 }
 
-/// The names that the steps of a plan set, without those that are given.
-fn sets(plan: &Verified, given: &Value) -> FxHashSet<Rc<str>> {
+/// The variables that the recipe of a plan says it sets, without those that are given.
+fn sets(plan: &Verified, given: &[String]) -> FxHashSet<Rc<str>> {
     let plan = plan.plan();
-    let given = match given {
-        Value::List(given) => given.as_slice(),
-        _ => &[],
-    };
-    let is_given = |name: &str| given.iter().any(|given| &*render(given) == name);
-    let names = plan.code.iter().filter_map(|word| match word.instr() {
-        Instr::SetVar { scope: 0, name }
-        | Instr::KeepVar { scope: 0, name }
-        | Instr::StoreOutput { scope: 0, name } => plan.texts.get(name),
-        _ => None,
-    });
-    let own = names.filter(|name| !is_given(name));
+    let outputs = plan.needs.iter();
+    let outputs = outputs.filter(|need| need.kind == NeedKind::Output);
+    let names = outputs.filter_map(|need| plan.texts.get(need.name));
+    let own = names.filter(|name| !given.iter().any(|given| given == name));
     own.map(Rc::from).collect()
 }

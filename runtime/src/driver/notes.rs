@@ -1,5 +1,6 @@
 //! What machines say about their steps, as events.
 
+use super::perform::Asked;
 use super::{Driver, text};
 use crate::event::{RecordId, StepRef, What};
 use rrc_vm::fault::Failure;
@@ -20,6 +21,8 @@ pub(super) struct Open {
     turn: Option<Rc<str>>,
     /// Nothing in it must run twice.
     pub kept: bool,
+    /// It, or what stands around it, may go on after a failure in it.
+    forgives: bool,
     /// The step of the plan that sets a secret variable.
     gives: Option<u32>,
     /// The call that was its last work, or its deadline, and whether that failed.
@@ -35,6 +38,27 @@ pub(super) struct Open {
     stored: Value,
     /// When its last turn began, in milliseconds of the run.
     pub turned: Option<u64>,
+    /// The failure that has come out of a step in it.
+    inner: Option<Inner>,
+}
+
+/// A failure on its way out, and the path of the step that it began in.
+#[derive(Clone)]
+pub(super) struct Inner {
+    message: Rc<str>,
+    path: String,
+}
+
+impl Inner {
+    /// Whether it is what this came to; a failure keeps its message on its way.
+    pub fn is(&self, value: &Value) -> bool {
+        matches!(value, Value::Failure(failure) if Rc::ptr_eq(&failure.message, &self.message))
+    }
+
+    /// What a failure says, and where it began.
+    pub fn words(&self) -> String {
+        format!("{}: {}", self.path, self.message)
+    }
 }
 
 impl Open {
@@ -109,8 +133,11 @@ impl Driver<'_> {
             None => turn.cloned(),
         };
         let kept = above.is_some_and(|above| above.kept) || self.once.contains(&step);
+        let forgives = above.is_some_and(|above| above.forgives) || self.forgiving.contains(&step);
         let shown_in = self.visible(around);
         let reference = self.reference(step, Some(record), shown_in, (iteration, turn.as_deref()));
+        // Of commands, only those that stand around them know.
+        let forgives = forgives || reference.kind == StepKind::Command;
         let step_ref = (!reference.kind.is_hidden()).then(|| Rc::new(reference));
         let open = Open {
             step: step_ref.clone(),
@@ -118,6 +145,7 @@ impl Driver<'_> {
             shown_in,
             turn,
             kept,
+            forgives,
             gives: self.gives.contains_key(&step).then_some(step),
             answered: None,
             since: Vec::new(),
@@ -126,6 +154,7 @@ impl Driver<'_> {
             said: None,
             stored: Value::Null,
             turned: None,
+            inner: None,
         };
         if let Some(above) = around.and_then(|around| self.open.get_mut(&around)) {
             above.since.clear();
@@ -173,15 +202,30 @@ impl Driver<'_> {
             Status::Cancelled => std::mem::take(&mut open.again),
             _ => Vec::new(),
         };
+        let inner = open.inner.take().filter(|inner| inner.is(&value));
+        let began = || match (&value, &open.step) {
+            (Value::Failure(failure), Some(step)) => Some(Inner {
+                message: Rc::clone(&failure.message),
+                path: step.path.clone(),
+            }),
+            _ => None,
+        };
         let above = open.around.and_then(|around| self.open.get_mut(&around));
-        above
-            .map_or(&mut self.again, |above| &mut above.again)
-            .extend(again);
+        let (all, out) = match above {
+            Some(above) => (&mut above.again, &mut above.inner),
+            None => (&mut self.again, &mut self.inner),
+        };
+        all.extend(again);
+        if status == Status::Failed && !forgiven {
+            *out = inner.clone().or_else(began);
+        }
         if open.pausing && status == Status::Cancelled {
             self.records.untried(record);
         }
         let result = with_reply(value, open.said.take());
+        let result = inner.iter().fold(result, with_place);
         if let Some(step) = open.step {
+            self.ended = Some(Rc::clone(&step));
             let output = open.stored;
             self.say(
                 Some(step),
@@ -195,9 +239,25 @@ impl Driver<'_> {
         }
     }
 
+    /// The calls that open steps have failed by, or will when they end, whatever comes.
+    pub(super) fn lasting(&mut self) -> Vec<u64> {
+        let failed = self.open.values_mut().filter(|open| !open.forgives);
+        failed
+            .flat_map(|open| match open.answered {
+                Some((_, true)) => open.failed_by(),
+                _ => std::mem::take(&mut open.again),
+            })
+            .collect()
+    }
+
     /// An open step as the user knows it.
     pub(super) fn step(&self, record: Option<RecordId>) -> Option<Rc<StepRef>> {
         self.open.get(&record?)?.step.clone()
+    }
+
+    /// The step that a call is about.
+    pub(super) fn step_of(&self, asked: &Asked) -> Option<Rc<StepRef>> {
+        asked.after.clone().or_else(|| self.step(asked.record))
     }
 
     /// The path of an open step.
@@ -268,6 +328,17 @@ fn command_path(id: &str, above: Option<&StepRef>, turn: &str) -> String {
     match around {
         Some(around) => format!("{around}/{id}{turn}"),
         None => format!("{id}{turn}"),
+    }
+}
+
+/// A failure that began in another step, with the path of that.
+fn with_place(value: Value, inner: &Inner) -> Value {
+    match value {
+        Value::Failure(failure) => Value::Failure(Rc::new(Failure {
+            message: inner.words().into(),
+            ..Failure::clone(&failure)
+        })),
+        value => value,
     }
 }
 

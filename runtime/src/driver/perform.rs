@@ -4,7 +4,7 @@ use super::agents::{Asking, staged};
 use super::machines::Machines;
 use super::{Driver, Stop};
 use crate::capture::LONGEST_LINE;
-use crate::event::{RecordId, What};
+use crate::event::{RecordId, StepRef, What};
 use crate::journal::Print;
 use crate::process::{self, ChildId, Happened, Request, Stream, TimerId};
 use crate::record::Ran;
@@ -17,6 +17,7 @@ use rrc_vm::machine::{Call, Ticket};
 use rrc_vm::plan::HostKind;
 use rrc_vm::text::render;
 use rrc_vm::value::Value;
+use std::rc::Rc;
 use std::time::Duration;
 
 /// What a reply belongs to.
@@ -33,6 +34,8 @@ pub(super) struct Asked {
     pub form: Form,
     /// When a question was first put, since 1970.
     pub since: Option<u64>,
+    /// The step that it is about, where that has ended.
+    pub after: Option<Rc<StepRef>>,
 }
 
 impl Asked {
@@ -47,6 +50,7 @@ impl Asked {
             ran: None,
             form: Form::Text,
             since: None,
+            after: None,
         }
     }
 
@@ -121,6 +125,12 @@ pub(super) fn answer(machine: &mut Machines, ticket: Ticket, value: Value) {
     }
 }
 
+/// Whether a call is the hook that runs when its step has ended.
+fn follows_a_step(kind: Option<HostKind>, args: &Args) -> bool {
+    let event = args.get("event");
+    kind == Some(HostKind::Hook) && matches!(event, Value::Text(event) if &**event == "post_step")
+}
+
 impl Driver<'_> {
     pub(super) fn call(&mut self, machine: &mut Machines, which: u32, call: Call) {
         let Some(known) = self.known.get(&which) else {
@@ -142,9 +152,12 @@ impl Driver<'_> {
             ran: None,
             form: Form::Text,
             since: None,
+            after: None,
         };
         let args = Args(call.args);
         let asked = Asked {
+            // Nothing happens between the end of a step and the hook that follows it.
+            after: self.ended.take().filter(|_| follows_a_step(kind, &args)),
             words: args.words("argv"),
             form: Form::of(&args),
             ..asked
@@ -205,6 +218,11 @@ impl Driver<'_> {
                 let reply = validate::validate(args, &self.settings.directory);
                 self.reply(asked, reply);
             }
+            Some(HostKind::Preflight) => {
+                self.begin(&asked);
+                let reply = reply::preflight(args, &self.settings.directory, &self.secrets);
+                self.reply(asked, reply);
+            }
             Some(other @ (HostKind::Tool | HostKind::Recipe)) => {
                 let message = format!("this version of rrc cannot run {} steps", other.word());
                 self.reply(asked, reply::refusal(FailureKind::PolicyDenied, message));
@@ -243,7 +261,7 @@ impl Driver<'_> {
     pub(super) fn begin(&mut self, asked: &Asked) {
         let Some(print) = asked.print else { return };
         let ms = self.now_ms();
-        let step = self.step(asked.record);
+        let step = self.step_of(asked);
         let path = step.as_ref().map_or("", |step| step.path.as_str());
         let Some(journal) = &mut self.journal else {
             return;
@@ -484,7 +502,7 @@ impl Driver<'_> {
         {
             for warning in warnings.iter() {
                 let text = render(warning).to_string();
-                self.say(self.step(asked.record), None, What::StepWarning { text });
+                self.say(self.step_of(asked), None, What::StepWarning { text });
             }
         }
         let record = asked
@@ -508,7 +526,7 @@ impl Driver<'_> {
         // A hook cannot fail the step; what went wrong with it is said all the same.
         if let Value::Failure(failure) = &value {
             let text = format!("a hook failed: {}", failure.message);
-            self.say(self.step(asked.record), None, What::StepWarning { text });
+            self.say(self.step_of(asked), None, What::StepWarning { text });
         }
         answer(machine, asked.ticket, Value::Null);
     }

@@ -16,6 +16,7 @@ use super::environment::Environment;
 use super::family;
 use super::{ErrorKind, ExecError, Request, Script};
 use crate::os::{self, DescriptorLimit, Start};
+use rrc_vm::shell::is_posix;
 
 /// The longest value that travels as one environment string. The kernel's limit is 128 KiB for
 /// name and value together.
@@ -159,6 +160,16 @@ impl Launcher {
     }
 }
 
+/// Whether a directory can be entered, and whether a program is there.
+pub fn can_start(program: Option<&str>, cwd: &Path) -> Result<(), ExecError> {
+    enter(cwd)?;
+    let Some(program) = program else {
+        return Ok(());
+    };
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    find_program(program, &path, &absolute(cwd)?).map(drop)
+}
+
 fn c_text(text: impl Into<Vec<u8>>) -> io::Result<CString> {
     Ok(CString::new(text)?)
 }
@@ -228,15 +239,6 @@ fn is_environment_name(name: &str) -> bool {
 /// Whether a value can be an environment string.
 pub fn fits_environment(value: &str) -> bool {
     value.len() <= VALUE_MAX && !value.contains('\0')
-}
-
-/// Whether a program of this name reads the language of `sh`, so that its text may get a prologue.
-pub fn is_posix_shell(program: &str) -> bool {
-    let name = program.rsplit('/').next().unwrap_or("");
-    matches!(
-        name,
-        "sh" | "bash" | "rbash" | "dash" | "ash" | "zsh" | "ksh" | "ksh93" | "mksh" | "yash"
-    )
 }
 
 fn is_python(program: &str) -> bool {
@@ -341,7 +343,7 @@ impl<'a> Parcel<'a> {
         let mut parcel = Parcel::default();
         let mut size = 0;
         let weight = |name: &str, value: &str| name.len() + value.len() + 2;
-        let is_shell = request.script.is_some() && is_posix_shell(&request.program);
+        let is_shell = request.script.is_some() && is_posix(&request.program);
         let mut vars = Vec::with_capacity(request.vars.len());
         for (name, value) in &request.vars {
             if !is_shell_name(name) {
@@ -427,7 +429,7 @@ impl<'a> Parcel<'a> {
         }
         if text.len() <= TEXT_MAX && self.assignments.is_empty() {
             words.extend([c"-c".into(), c_text(text)?]);
-        } else if is_posix_shell(shell) {
+        } else if is_posix(shell) {
             words.extend([c"-c".into(), c_text(self.with_prologue(text)?)?]);
         } else {
             let (file, path) = private_file()?;

@@ -1,9 +1,11 @@
 //! How tasks, and the run, come to their end.
 
+use super::operations::failure_map;
+use super::tables::name_of;
 use super::{Finished, Machine, Note, Poll, Ticket};
 use crate::fault::{Failure, FailureKind, Fault, FaultKind};
 use crate::isa::Status;
-use crate::task::{Task, Waits};
+use crate::task::{Member, Shadow, Task, Waits};
 use crate::value::{Map, Value};
 use crate::weight::{Unfit, weigh, weigh_fields};
 use std::rc::Rc;
@@ -69,13 +71,37 @@ impl Machine {
             return;
         };
         task.deadline = None;
-        let (member_of, at) = (task.member_of, task.forked_at);
+        let (member_of, at, waits) = (task.member_of, task.forked_at, task.waits);
         let (kind, limit) = (FailureKind::Timeout, Duration::from_millis(ms));
-        let failure = failure_that(kind, format!("{} (limit {limit:?})", kind.sentence()), at);
+        let message = format!("{} (limit {limit:?})", kind.sentence());
+        let failure = Value::Failure(Rc::new(Failure {
+            kind,
+            message: message.into(),
+            data: self.waited_for(waits),
+            at,
+        }));
         self.end_tasks(vec![id], &failure);
         if let Some((set, number)) = member_of {
             self.member_ended(set, number, failure);
         }
+    }
+
+    /// What the tasks had come to that a task waits for, as `tasks`: null for those that run.
+    fn waited_for(&self, waits: Waits) -> Value {
+        let Waits::Set(set) = waits else {
+            return Value::Null;
+        };
+        let Some(Some(set)) = self.sets.get(set as usize) else {
+            return Value::Null;
+        };
+        let tasks = set.members.iter().filter_map(|member| match member {
+            Member::Runs(_) => Some(Value::Null),
+            Member::Ended(failure @ Value::Failure(_)) => Some(Value::map(failure_map(failure))),
+            Member::Ended(result) => Some(result.clone()),
+            Member::Joined => None,
+        });
+        let tasks = Value::list(tasks.collect());
+        Value::map(Map::from_iter([("tasks".into(), tasks)]))
     }
 
     /// End what still runs in a set; how many tasks that were.
@@ -200,25 +226,34 @@ impl Machine {
         let Some(task) = self.task(0) else {
             return Rc::default();
         };
-        let mut scopes = task.frames.iter().filter_map(|frame| {
+        let mut scopes = (1..).zip(&task.frames).filter_map(|(depth, frame)| {
             let function = self.plan().functions.get(frame.function as usize)?;
             match task.stack.get(frame.base as usize) {
-                Some(Value::Map(fields)) if function.locals > 0 => Some(Rc::clone(fields)),
+                Some(Value::Map(fields)) if function.locals > 0 => Some((depth, Rc::clone(fields))),
                 _ => None,
             }
         });
-        scopes.next().unwrap_or_default()
+        let Some((depth, mut fields)) = scopes.next() else {
+            return Rc::default();
+        };
+        // Functions around it have handed them on, with what they had shadowed in them.
+        let in_them = |shadow: &&Shadow| shadow.scope == 0 && shadow.depth <= depth;
+        for shadow in task.shadows.iter().rev().filter(in_them) {
+            let name = name_of(self.plan(), shadow.name);
+            let fields = Rc::make_mut(&mut fields);
+            match &shadow.held {
+                Some(held) => drop(fields.insert(name.into(), held.clone())),
+                None => drop(fields.shift_remove(name)),
+            }
+        }
+        fields
     }
 }
 
 pub(super) fn failure(kind: FailureKind, at: u32) -> Value {
-    failure_that(kind, kind.sentence(), at)
-}
-
-fn failure_that(kind: FailureKind, message: impl Into<Rc<str>>, at: u32) -> Value {
     Value::Failure(Rc::new(Failure {
         kind,
-        message: message.into(),
+        message: kind.sentence().into(),
         data: Value::Null,
         at,
     }))

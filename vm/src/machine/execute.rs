@@ -264,8 +264,9 @@ impl Machine {
                     }
                 }
                 Instr::HasVar { scope, name } => {
-                    let found = self.find(plan, &local!(scope), name)?.is_some();
-                    push!(Value::Bool(found));
+                    push!(Value::Bool(
+                        self.find(plan, &local!(scope), name)?.is_some()
+                    ));
                 }
                 instr @ (Instr::SetVar { scope, name }
                 | Instr::KeepVar { scope, name }
@@ -284,10 +285,13 @@ impl Machine {
                         leave!(self.stored(task, value)?);
                     }
                 }
-                Instr::UnsetVar { scope, name } => {
-                    if let Value::Map(fields) = &mut local!(scope) {
-                        self.unset_field(fields, name_of(plan, name))?;
-                    }
+                Instr::Shadow { scope, name } => {
+                    let held = self.find(plan, &local!(scope), name)?.cloned();
+                    self.shadow(task, scope, name, held)?;
+                }
+                Instr::Unshadow { scope, name } => {
+                    let (text, held) = (self.text(plan, name)?, task.unshadow(scope, name));
+                    self.put_back(&mut local!(scope), text, held)?;
                 }
 
                 Instr::FieldOrNull { name } => unary!(|a| {
@@ -424,11 +428,9 @@ impl Machine {
                     self.read(&a)?;
                     or_failure(flow::argv(a), frame.at)
                 }),
-                Instr::BranchReport {} => {
+                Instr::BranchReport { labels } => {
                     let branches = pop!();
-                    let bytes = self.read(&branches)?;
-                    self.produce(bytes.saturating_mul(2))?;
-                    push!(flow::report(&branches));
+                    push!(self.branch_report(plan, &branches, labels)?);
                 }
 
                 Instr::EqNumbersFirst { to } => {
@@ -578,7 +580,7 @@ impl Machine {
                     let results = results.map_or(0, |function| function.results.len());
                     let first = task.stack.len().saturating_sub(results).max(base);
                     task.stack.drain(base..first);
-                    task.frames.pop();
+                    task.leave();
                     if let Some(last) = task.frames.last() {
                         *frame = *last;
                     }

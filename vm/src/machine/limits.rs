@@ -117,6 +117,8 @@ impl Machine {
         for task in tasks.chain([running]) {
             census.bytes += (size_of::<Task>() + task.stack.capacity() * size_of::<Value>()) as u64;
             census.values(&task.stack);
+            let shadows = task.shadows.iter();
+            census.values(shadows.filter_map(|shadow| shadow.held.as_ref()));
         }
         for set in self.sets.iter().flatten() {
             census.bytes += (set.members.len() * (size_of::<Member>() + 4)) as u64;

@@ -4,6 +4,8 @@ use super::Machine;
 use crate::builtin;
 use crate::fault::{Failure, FailureKind, FaultKind};
 use crate::isa::Builtin;
+use crate::plan::Plan;
+use crate::task::{MAX_SHADOWS, Shadow, Task};
 use crate::value::{Map, Value};
 use crate::weight::own_weight;
 use crate::{flow, text};
@@ -97,15 +99,56 @@ impl Machine {
         Ok(())
     }
 
-    pub(super) fn unset_field(
+    pub(super) fn branch_report(
         &mut self,
-        fields: &mut Rc<Map>,
-        name: &str,
+        plan: &Plan,
+        branches: &Value,
+        labels: u32,
+    ) -> Result<Value, FaultKind> {
+        let bytes = self.read(branches)?;
+        self.produce(bytes.saturating_mul(2))?;
+        Ok(flow::report(branches, &self.constant(plan, labels)?))
+    }
+
+    /// Remember what a variable holds.
+    pub(super) fn shadow(
+        &mut self,
+        task: &mut Task,
+        scope: u8,
+        name: u32,
+        held: Option<Value>,
     ) -> Result<(), FaultKind> {
-        if fields.contains_key(name) {
-            self.make_own(fields)?;
-            self.charge(fields.len() as u64 >> 4)?;
-            Rc::make_mut(fields).shift_remove(name);
+        if task.shadows.len() >= MAX_SHADOWS {
+            return Err(FaultKind::TooDeep);
+        }
+        let depth = task.frames.len();
+        task.shadows.push(Shadow {
+            depth,
+            scope,
+            name,
+            held,
+        });
+        self.produce(size_of::<Shadow>() as u64)
+    }
+
+    /// Set a variable to what it held, or forget it.
+    pub(super) fn put_back(
+        &mut self,
+        scope: &mut Value,
+        name: Rc<str>,
+        held: Option<Value>,
+    ) -> Result<(), FaultKind> {
+        let Value::Map(fields) = scope else {
+            return Ok(());
+        };
+        match held {
+            Some(held) => self.set_field(fields, name, held)?,
+            None if fields.contains_key(&name) => {
+                self.make_own(fields)?;
+                self.charge(fields.len() as u64 >> 4)?;
+                Rc::make_mut(fields).shift_remove(&name);
+            }
+            None => {}
         }
         Ok(())
     }

@@ -32,14 +32,23 @@ impl<'a> Lower<'_, 'a> {
         }
         if let [word] = found.words.as_slice()
             && word.text.ends_with(".json")
-            && !self.in_recipe
         {
-            let message = format!("`{}` names a recipe, not a command", word.text);
-            self.foreign.get_or_insert(text.whole());
-            self.add(
-                Diagnostic::new(&codes::RECIPE_LAYER, text.span(word.range.clone()), message)
-                    .help("a host that knows recipes reads it; rrc runs commands alone"),
-            );
+            let (name, place) = (&word.text, text.span(word.range.clone()));
+            let finding = match self.in_recipe {
+                true => {
+                    let message = format!("`{name}` names a template, not a command");
+                    Diagnostic::new(&codes::BAD_VALUE, place, message).help(format!(
+                        "make it a step of its own, with `template: {name}`, or write its commands"
+                    ))
+                }
+                false => {
+                    let message = format!("`{name}` names a recipe, not a command");
+                    self.foreign.get_or_insert(text.whole());
+                    Diagnostic::new(&codes::RECIPE_LAYER, place, message)
+                        .help("a host that knows recipes reads it; rrc runs commands alone")
+                }
+            };
+            self.add(finding);
             return None;
         }
         let expanded = shell::look(self, text, &found.words);

@@ -7,6 +7,7 @@ use super::words::Word;
 use crate::codes;
 use crate::diagnostic::{Applicability, Diagnostic};
 use crate::doc::Text;
+use rrc_vm::shell::is_posix;
 
 /// Words that mean something to a shell and nothing to anybody else.
 const OPERATORS: [&str; 14] = [
@@ -98,12 +99,7 @@ fn expansion<'a>(lower: &mut Lower<'_, 'a>, text: Text<'a>, word: &Word, words: 
                         Some((_, default)) => format!("{{{name}={default}}}"),
                         None => format!("{{{name}}}"),
                     };
-                    let shell = words.iter().any(|word| {
-                        matches!(
-                            super::risk::base(&word.text),
-                            "sh" | "bash" | "zsh" | "dash"
-                        )
-                    });
+                    let shell = words.iter().any(|word| is_posix(&word.text));
                     let help = match shell {
                         true => {
                             "write the script to a file, or name a variable as `$x`".to_string()
