@@ -117,11 +117,15 @@ impl Walker<'_> {
                 self.saw("exec");
                 let shell = text(&exec.shell, scope)?;
                 let (source, vars) = script(&exec.script, scope)?;
+                let exports = match exec.is_closed() {
+                    true => Exports::Nothing,
+                    false => exec.exports,
+                };
                 let mut args = vec![
                     ("shell", shell),
                     ("script", source),
                     ("vars", vars),
-                    ("ambient", ambient(exec.exports, scope)),
+                    ("ambient", ambient(exports, scope)),
                     ("env", env(&exec.env)?),
                     ("cwd", optional(&exec.cwd)?),
                     ("stdin", optional(&exec.stdin)?),

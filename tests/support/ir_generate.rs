@@ -492,7 +492,7 @@ impl Generator {
             limit_from: self.maybe(6, |g| g.expr(1)),
             until: match at_once {
                 true => None,
-                false => self.maybe(4, Self::guard),
+                false => self.maybe(3, Self::guard),
             },
             body,
         }

@@ -11,7 +11,7 @@ use crate::ir::{
     Action, Agent, Check, Exec, Exports, Expr, ExprKind, HOOK_NAMES, Literal, Node, OnFailure,
     Script, ScriptPart, Step, Text, VarForm,
 };
-use crate::shell::{self, needed};
+use crate::shell::needed;
 use rrc_vm::isa::{Builtin, Instr, Kind, Status};
 use rrc_vm::plan::{HostCall, HostKind, NeedKind, StepKind};
 
@@ -150,7 +150,7 @@ impl Emitter<'_> {
             self.tables.need(NeedKind::Shell, shell, step);
         }
         self.script(w, &mut call, &exec.script, failed);
-        if exec.exports == Exports::Everything && !is_closed(exec) {
+        if exec.exports == Exports::Everything && !exec.is_closed() {
             call.push("ambient", Instr::Load { local: SCOPE });
         }
         self.env(w, &mut call, &exec.env, failed);
@@ -589,22 +589,6 @@ impl Emitter<'_> {
         w.bind(unsaid);
         w.free(failure);
     }
-}
-
-/// Whether nothing that the script does could read a variable that it does not name.
-fn is_closed(exec: &Exec) -> bool {
-    let shell = exec.shell.as_literal().unwrap_or_default();
-    let is_given = |name: &str| {
-        let mut vars = exec.script.vars.iter();
-        vars.any(|var| var.name == name) || exec.env.iter().any(|(other, _)| other == name)
-    };
-    let parts = exec.script.parts.iter().map(|part| match part {
-        ScriptPart::Source(source) => Some(source.as_str()),
-        _ => None,
-    });
-    let source: Option<String> = parts.collect();
-    ["bash", "sh"].contains(&shell.rsplit('/').next().unwrap_or(""))
-        && source.is_some_and(|source| shell::is_closed(&source, is_given))
 }
 
 /// When a hook runs.

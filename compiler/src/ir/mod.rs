@@ -9,6 +9,7 @@ pub mod evaluate;
 pub mod flow;
 pub mod visit;
 
+use crate::shell;
 use crate::source::{SourceId, Span};
 use rrc_vm::isa::Builtin;
 use rrc_vm::plan::StepKind;
@@ -362,6 +363,24 @@ pub struct Exec {
     pub stream: bool,
     /// Must it not be run again when it is unknown whether it ran?
     pub once: bool,
+}
+
+impl Exec {
+    /// Whether nothing that the script does could read a variable that it does not name.
+    pub fn is_closed(&self) -> bool {
+        let shell = self.shell.as_literal().unwrap_or_default();
+        let is_given = |name: &str| {
+            let mut vars = self.script.vars.iter();
+            vars.any(|var| var.name == name) || self.env.iter().any(|(other, _)| other == name)
+        };
+        let parts = self.script.parts.iter().map(|part| match part {
+            ScriptPart::Source(source) => Some(source.as_str()),
+            _ => None,
+        });
+        let source: Option<String> = parts.collect();
+        ["bash", "sh"].contains(&shell.rsplit('/').next().unwrap_or(""))
+            && source.is_some_and(|source| shell::is_closed(&source, is_given))
+    }
 }
 
 /// Which variables a script finds in its environment besides those its holes name.
