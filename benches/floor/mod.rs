@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 use std::os::unix::process::CommandExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
@@ -12,6 +12,9 @@ const RRC: &str = env!("CARGO_BIN_EXE_rrc");
 /// A folder to work in, and how often to measure: `RRC_ROUNDS` says otherwise.
 pub struct Bench {
     pub folder: PathBuf,
+    /// A copy, as one that is installed is: what a linker has written lies in small pieces in the memory of
+    /// the system, and is slower to start until it is read anew.
+    installed: PathBuf,
     pub rounds: usize,
 }
 
@@ -37,10 +40,13 @@ impl Bench {
     /// Begins the table as well.
     pub fn new() -> Bench {
         let folder = new_folder("rrc-run-bench");
+        let installed = std::env::temp_dir().join(format!("rrc-bench-{}", std::process::id()));
+        std::fs::copy(RRC, &installed).unwrap();
         let rounds = std::env::var("RRC_ROUNDS").ok();
         row("work", "measured", "goal");
         Bench {
             folder,
+            installed,
             rounds: rounds.and_then(|rounds| rounds.parse().ok()).unwrap_or(5),
         }
     }
@@ -50,7 +56,11 @@ impl Bench {
     }
 
     pub fn rrc(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(RRC);
+        self.program(&self.installed, args)
+    }
+
+    fn program(&self, path: &Path, args: &[&str]) -> Command {
+        let mut command = Command::new(path);
         command.args(args).current_dir(&self.folder);
         command.stdin(Stdio::null()).stdout(Stdio::null());
         command
@@ -58,10 +68,12 @@ impl Bench {
 
     /// Milliseconds of one run, whole process.
     pub fn run(&self, args: &[&str]) -> f64 {
-        let begun = Instant::now();
-        let status = self.rrc(args).status().unwrap();
-        assert!(status.success(), "{args:?}: {status}");
-        begun.elapsed().as_secs_f64() * 1e3
+        took(self.rrc(args))
+    }
+
+    /// The same of the program where the linker has written it.
+    pub fn run_linked(&self, args: &[&str]) -> f64 {
+        took(self.program(Path::new(RRC), args))
     }
 
     /// Milliseconds, and the most memory it had, in MiB.
@@ -95,6 +107,13 @@ impl Bench {
     }
 }
 
+fn took(mut command: Command) -> f64 {
+    let begun = Instant::now();
+    let status = command.status().unwrap();
+    assert!(status.success(), "{command:?}: {status}");
+    begun.elapsed().as_secs_f64() * 1e3
+}
+
 fn times<const N: usize>(rounds: usize, what: [&dyn Fn() -> f64; N]) -> [Vec<f64>; N] {
     let mut times: [Vec<f64>; N] = std::array::from_fn(|_| Vec::new());
     for _ in 0..rounds {
@@ -109,6 +128,7 @@ impl Drop for Bench {
     fn drop(&mut self) {
         // A folder that cannot be removed is the system's to sweep.
         let _ = std::fs::remove_dir_all(&self.folder);
+        let _ = std::fs::remove_file(&self.installed);
     }
 }
 
