@@ -10,8 +10,13 @@ use std::rc::Rc;
 /// Whether a program, by its path or name, is a shell that reads the language of POSIX: what is written
 /// for one of them can be handed to any other.
 pub fn is_posix(program: &str) -> bool {
+    // Asked of every word of a script: most have no `/`, and are too short to search for it.
+    let name = match program.bytes().rposition(|byte| byte == b'/') {
+        Some(at) => &program[at + 1..],
+        None => program,
+    };
     matches!(
-        program.rsplit('/').next().unwrap_or(program),
+        name,
         "sh" | "bash" | "rbash" | "dash" | "ash" | "zsh" | "ksh" | "ksh93" | "mksh" | "yash"
     )
 }
