@@ -268,7 +268,7 @@ pub struct RunArgs {
     /// Write a line of JSON per step to a new file in this directory
     #[arg(long, value_name = "DIR")]
     pub audit_dir: Option<PathBuf>,
-    /// Only check; the same as `rrc check`, with the exit codes of `run`
+    /// Run nothing: say whether it can run with the values that are given
     #[arg(long)]
     pub validate_only: bool,
     /// Go on with a run that did not complete: the latest of FILE, or the one whose id starts with RUN
