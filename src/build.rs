@@ -1,7 +1,7 @@
 //! `rrc build`: one recipe into one plan.
 
 use crate::cli::{BuildArgs, Global};
-use crate::{FAILED, OK, Streams, plan};
+use crate::{FAILED, OK, Streams, plan, words};
 use rrc_vm::codec::encode;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ pub fn build(args: &BuildArgs, global: &Global, streams: &mut Streams<'_>) -> io
         return current(&output, &bytes, streams);
     }
     std::fs::write(&output, &bytes)
-        .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", output.display())))?;
+        .map_err(|error| io::Error::other(format!("{}: {}", output.display(), words(&error))))?;
     if !global.quiet {
         writeln!(
             streams.err,
@@ -63,7 +63,7 @@ fn current(output: &Path, bytes: &[u8], streams: &mut Streams<'_>) -> io::Result
             Ok(FAILED)
         }
         Err(error) => {
-            writeln!(streams.err, "rrc: {}: {error}", output.display())?;
+            writeln!(streams.err, "rrc: {}: {}", output.display(), words(&error))?;
             Ok(FAILED)
         }
     }

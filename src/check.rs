@@ -246,7 +246,7 @@ fn makes_sense(args: &CheckArgs, streams: &mut Streams<'_>) -> io::Result<bool> 
             writeln!(streams.err, "rrc: there is no finding `{text}`")?;
             let known = codes::ALL.iter().flat_map(|code| [code.code, code.name]);
             if let Some(near) = nearest(text, known) {
-                writeln!(streams.err, "did you mean `{near}`?")?;
+                writeln!(streams.err, "help: did you mean `{near}`?")?;
             }
             return Ok(false);
         }
@@ -256,13 +256,14 @@ fn makes_sense(args: &CheckArgs, streams: &mut Streams<'_>) -> io::Result<bool> 
         writeln!(streams.err, "help: name a file or a directory")?;
         return Ok(false);
     }
-    if args.bounds && matches!(args.format, Format::Sarif | Format::Github) {
-        writeln!(streams.err, "rrc: this format has no place for bounds")?;
-        writeln!(
-            streams.err,
-            "help: use --bounds with --format human, concise or json"
-        )?;
-        return Ok(false);
+    if matches!(args.format, Format::Sarif | Format::Github) {
+        let asked = [(args.bounds, "bounds"), (args.statistics, "statistics")];
+        if let Some((_, what)) = asked.into_iter().find(|(asked, _)| *asked) {
+            writeln!(streams.err, "rrc: this format has no place for {what}")?;
+            let help = format!("use --{what} with --format human, concise or json");
+            writeln!(streams.err, "help: {help}")?;
+            return Ok(false);
+        }
     }
     if args.shellcheck && !shellcheck::is_installed() {
         writeln!(

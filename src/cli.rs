@@ -2,11 +2,13 @@
 
 use crate::{OK, Streams};
 use clap::builder::styling::{AnsiColor, Styles};
+use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use std::ffi::OsString;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -41,8 +43,20 @@ impl Cli {
             std::mem::forget(command);
             Cli::from_arg_matches(&read.ok()?).ok()
         });
-        quick.map_or_else(|| Cli::try_parse_from(args), Ok)
+        quick.map_or_else(|| Cli::try_parse_from(args).map_err(with_tip), Ok)
     }
+}
+
+/// Who names a file where a command belongs wants to run it.
+fn with_tip(mut error: clap::Error) -> clap::Error {
+    if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
+        && Path::new(word).is_file()
+    {
+        let tip = format!("to run it, write 'rrc run {word}'").into();
+        let tips = ContextValue::StyledStrs(vec![tip]);
+        error.insert(ContextKind::Suggested, tips);
+    }
+    error
 }
 
 /// What reads one command and nothing else.
@@ -225,7 +239,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub output_format: RunFormat,
     /// How many processes may run at once [default: 64]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub jobs: Option<u32>,
     /// Say when steps start and end, whatever is printed; on a terminal, show those that run
     #[arg(long)]
@@ -243,8 +257,8 @@ pub struct RunArgs {
     #[arg(long, value_name = "STAGE")]
     pub deny: Vec<String>,
     /// Seconds that the whole run may take
-    #[arg(long, value_name = "SECONDS")]
-    pub timeout: Option<f64>,
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
+    pub timeout: Option<Duration>,
     /// Run nothing: show every step with the text it would run
     #[arg(long)]
     pub dry_run: bool,
@@ -254,7 +268,7 @@ pub struct RunArgs {
     /// Write a line of JSON per step to a new file in this directory
     #[arg(long, value_name = "DIR")]
     pub audit_dir: Option<PathBuf>,
-    /// Only check; the same as `rrc check`, with the exit codes of `run`
+    /// Run nothing: say whether it can run with the values that are given
     #[arg(long)]
     pub validate_only: bool,
     /// Go on with a run that did not complete: the latest of FILE, or the one whose id starts with RUN
@@ -302,10 +316,15 @@ pub struct RunsArgs {
     #[arg(long)]
     pub prune: bool,
     /// How many of the latest runs to keep
-    #[arg(long, value_name = "N", requires = "prune")]
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "prune",
+        allow_negative_numbers = true
+    )]
     pub keep: Option<usize>,
     /// Remove only runs that were started at least this many days ago
-    #[arg(long, value_name = "DAYS", requires = "prune")]
+    #[arg(long, value_name = "DAYS", requires = "prune", value_parser = days, allow_negative_numbers = true)]
     pub older_than: Option<f64>,
 }
 
@@ -417,6 +436,21 @@ impl Global {
 }
 
 /// One of several words between commas.
+/// How long something may take.
+fn seconds(word: &str) -> Result<Duration, &'static str> {
+    let time = word
+        .parse()
+        .ok()
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    time.filter(|time| !time.is_zero())
+        .ok_or("give a number of seconds above 0")
+}
+
+fn days(word: &str) -> Result<f64, &'static str> {
+    let days = word.parse().ok().filter(|days: &f64| *days >= 0.0);
+    days.ok_or("give a number of days")
+}
+
 fn trimmed(word: &str) -> Result<String, std::convert::Infallible> {
     Ok(word.trim().to_string())
 }

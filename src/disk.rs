@@ -164,6 +164,14 @@ pub fn read_stdin() -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// As much of a file as is read of a recipe.
+pub fn beginning(path: &str) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let file = File::open(path)?;
+    file.take(MAX_BYTES as u64).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// A file, if it is one and not larger than any recipe that is read.
 pub fn read(path: &str) -> Result<Vec<u8>, ReadError> {
     read_at_most(path.as_ref(), MAX_BYTES)

@@ -37,8 +37,8 @@ pub fn explain(args: &ExplainArgs, streams: &mut Streams<'_>) -> io::Result<u8> 
             writeln!(streams.err, "rrc: there is no finding `{written}`")?;
             let known = codes::ALL.iter().flat_map(|code| [code.code, code.name]);
             match nearest(written, known) {
-                Some(near) => writeln!(streams.err, "did you mean `{near}`?")?,
-                None => writeln!(streams.err, "`rrc explain` lists them all")?,
+                Some(near) => writeln!(streams.err, "help: did you mean `{near}`?")?,
+                None => writeln!(streams.err, "help: `rrc explain` lists them all")?,
             }
             Ok(USAGE)
         }

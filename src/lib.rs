@@ -49,6 +49,18 @@ pub struct Streams<'a> {
     pub err: &'a mut dyn Write,
 }
 
+/// Why a file of ours cannot be read or written.
+pub fn words(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "there is no such file or directory".to_string(),
+        io::ErrorKind::IsADirectory => "it is a directory".to_string(),
+        io::ErrorKind::NotADirectory => "what should be a directory is a file".to_string(),
+        io::ErrorKind::PermissionDenied => "permission denied".to_string(),
+        io::ErrorKind::InvalidData => "it is not UTF-8 text".to_string(),
+        _ => error.to_string(),
+    }
+}
+
 /// Runs a command line to its exit code.
 pub fn run(
     args: impl IntoIterator<Item = OsString>,

@@ -4,6 +4,11 @@ use crate::cli::Global;
 use crate::config::Config;
 use crate::disk::{self, Disk};
 use crate::{OK, Streams, USAGE};
+use rrc_compiler::diagnostic::Report;
+use rrc_compiler::dialect::read_values;
+use rrc_compiler::doc::Schema;
+use rrc_compiler::source::{Source, Sources};
+use rrc_vm::value::Value;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -29,14 +34,15 @@ pub fn list(global: &Global, streams: &mut Streams<'_>) -> io::Result<u8> {
         }
         visited.push(real);
         for file in recipes(&place) {
-            let Some((name, about)) = describe(&file) else {
+            let Some(about) = describe(&file) else {
                 continue;
             };
-            let stem = file.file_stem().unwrap_or_default().to_string_lossy();
-            if !seen.iter().any(|known| *known == stem) {
-                seen.push(stem.to_string());
+            // What it calls itself is for people: it is found by its file.
+            let name = file.file_stem().unwrap_or_default().to_string_lossy();
+            if !seen.iter().any(|known| *known == name) {
+                seen.push(name.to_string());
                 let path = file.strip_prefix("./").unwrap_or(&file);
-                rows.push([name, path.display().to_string(), about]);
+                rows.push([name.to_string(), path.display().to_string(), about]);
             }
         }
     }
@@ -68,22 +74,29 @@ fn recipes(place: &Path) -> Vec<std::path::PathBuf> {
     let files = entries.filter_map(|entry| Some(entry.ok()?.path()));
     let yaml = |path: &std::path::PathBuf| {
         let extension = path.extension();
-        extension.is_some_and(|word| word == "yaml" || word == "yml")
+        // To open a pipe is to wait for whoever writes to it.
+        extension.is_some_and(|word| word == "yaml" || word == "yml") && path.is_file()
     };
     let mut files: Vec<_> = files.filter(yaml).collect();
     files.sort();
     files
 }
 
-/// The name of a recipe and the first line about it; none if the file holds none.
-fn describe(file: &Path) -> Option<(String, String)> {
-    let bytes = disk::read(&file.to_string_lossy()).ok()?;
-    let value: serde_yaml::Value = serde_yaml::from_slice(&bytes).ok()?;
-    value.get("steps").or_else(|| value.get("stages"))?;
-    let text = |key: &str| value.get(key).and_then(|value| value.as_str());
-    let about = text("description").unwrap_or_default().lines().next();
-    Some((
-        text("name")?.to_string(),
-        about.unwrap_or_default().trim().to_string(),
-    ))
+/// The first line about a recipe, read as recipes are; none if the file holds none.
+fn describe(file: &Path) -> Option<String> {
+    let text = String::from_utf8(disk::read(&file.to_string_lossy()).ok()?).ok()?;
+    let mut sources = Sources::default();
+    let id = sources.add(Source::new("", text));
+    let text = &sources.get(id).text;
+    let read = read_values(id, text, Schema::Yaml12, &mut Report::default());
+    let Value::Map(recipe) = read.value() else {
+        return None;
+    };
+    recipe.get("steps").or_else(|| recipe.get("stages"))?;
+    recipe.get("name")?;
+    let about = match recipe.get("description") {
+        Some(Value::Text(text)) => text.lines().next().unwrap_or_default().trim().to_string(),
+        _ => String::new(),
+    };
+    Some(about)
 }

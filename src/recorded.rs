@@ -341,14 +341,11 @@ fn resume(
     if !preflight.check(true, streams)? {
         return Ok(USAGE);
     }
-    let Some(timeout) = run::timeout(args, streams)? else {
-        return Ok(USAGE);
-    };
     let settings = Settings {
         run_id: run.clone(),
         directory: start.directory.clone(),
         jobs: run::jobs(args, &config),
-        timeout,
+        timeout: args.timeout,
         approve: args.approve.clone(),
         deny: args.deny.clone(),
         agents,

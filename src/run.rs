@@ -26,7 +26,6 @@ use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Processes at once, when nobody says otherwise.
 const MOST_PROCESSES: u32 = 64;
@@ -182,15 +181,12 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
     if !preflight.check(global.quiet, streams)? {
         return Ok(USAGE);
     }
-    let Some(timeout) = timeout(args, streams)? else {
-        return Ok(USAGE);
-    };
     let clock = Clock::now();
     let settings = Settings {
         run_id: clock.run_id(),
         directory,
         jobs: jobs(args, &config),
-        timeout,
+        timeout: args.timeout,
         approve: args.approve.clone(),
         deny: args.deny.clone(),
         agents,
@@ -499,26 +495,6 @@ fn directory(global: &Global, streams: &mut Streams<'_>) -> io::Result<Option<Pa
         return Ok(None);
     }
     Ok(Some(directory))
-}
-
-#[allow(
-    clippy::option_option,
-    reason = "the outer one says whether the argument makes sense"
-)]
-pub fn timeout(args: &RunArgs, streams: &mut Streams<'_>) -> io::Result<Option<Option<Duration>>> {
-    let Some(seconds) = args.timeout else {
-        return Ok(Some(None));
-    };
-    match Duration::try_from_secs_f64(seconds) {
-        Ok(time) if !time.is_zero() => Ok(Some(Some(time))),
-        _ => {
-            writeln!(
-                streams.err,
-                "rrc: --timeout {seconds}: give a number of seconds above 0"
-            )?;
-            Ok(None)
-        }
-    }
 }
 
 /// The arguments, with the secrets that the configuration names.

@@ -97,7 +97,7 @@ fn prune(
         (None, Some(_)) => 0,
         (None, None) => KEPT,
     };
-    let days = args.older_than.unwrap_or(0.0).max(0.0);
+    let days = args.older_than.unwrap_or(0.0);
     let is_old = |run: &&Recorded| {
         let old = now.saturating_sub(run.start.started_ms) as f64 / 86_400_000.0;
         old >= days

@@ -37,7 +37,8 @@ pub fn put_over(
         if let Err(words) = assign(variables, pair) {
             // Only the name: the value may be a secret.
             let name = pair.split('=').next().unwrap_or_default();
-            writeln!(streams.err, "rrc: --set {name}: {words}")?;
+            let option = format!("--set {name}");
+            writeln!(streams.err, "rrc: {}: {words}", option.trim_end())?;
             return Ok(false);
         }
     }

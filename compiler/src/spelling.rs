@@ -47,7 +47,8 @@ pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> O
 
 /// How many edits still make a slip.
 fn limit(letters: &[char]) -> usize {
-    (letters.len() / 3).clamp(1, 3)
+    // Who writes nothing has not misspelt anything.
+    (letters.len() / 3).clamp(1, 3).min(letters.len())
 }
 
 /// An edit takes away at most one kind of letter, and brings at most one.
@@ -367,6 +368,7 @@ mod tests {
         assert_eq!(nearest("ab", ["ac", "x"]), None);
         assert_eq!(nearest("di", ["id", "do"]), Some("id"));
         assert_eq!(nearest("B", ["a", "b"]), Some("b"));
+        assert_eq!(nearest("", ["a"]), None);
     }
 
     /// Words of few letters: many of them are nearly others.

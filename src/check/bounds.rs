@@ -73,11 +73,11 @@ pub fn table(rows: &[Row], out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// The findings, which are JSON already, and the bounds in one object.
-pub fn object(findings: &[u8], rows: &[Row]) -> Vec<u8> {
+/// What was found, which is JSON already, and the bounds in one object.
+pub fn object(what: &str, found: &[u8], rows: &[Row]) -> Vec<u8> {
     let rows: Vec<Value> = rows.iter().map(Row::json).collect();
-    let mut out = b"{\"findings\":".to_vec();
-    out.extend(findings.trim_ascii_end());
+    let mut out = format!("{{\"{what}\":").into_bytes();
+    out.extend(found.trim_ascii_end());
     out.extend(b",\n\"bounds\":");
     out.extend(Value::from(rows).to_string().into_bytes());
     out.extend(b"}\n");

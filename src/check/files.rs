@@ -113,6 +113,12 @@ pub fn looks_like_ours(name: &str, bytes: &[u8]) -> bool {
     }
 }
 
+/// Whether as much of a file as is ever read of one is that of a recipe. Of large JSON nobody knows
+/// before its end: most of it is data.
+pub fn begins_like_a_recipe(name: &str) -> bool {
+    !name.ends_with(".json") && disk::beginning(name).is_ok_and(|bytes| looks_like_a_recipe(&bytes))
+}
+
 /// An object with `template`, most of whose fields are those of a template. What is no JSON is
 /// looked at if it says `template` where an object would.
 fn looks_like_a_template(bytes: &[u8]) -> bool {

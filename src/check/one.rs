@@ -1,6 +1,6 @@
 //! One file: what is found in it, and what its fixes make of it.
 
-use super::files::{Named, looks_like_ours};
+use super::files::{Named, begins_like_a_recipe, looks_like_ours};
 use super::merge::{self, Said};
 use super::{bounds, shellcheck};
 use crate::cli::{CheckArgs, Global};
@@ -12,6 +12,7 @@ use rrc_compiler::diagnostic::{Applicability, Diagnostic};
 use rrc_compiler::fix;
 use rrc_compiler::load::Shelf;
 use rrc_compiler::source::{SourceId, Sources};
+use rrc_compiler::world::ReadError;
 use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -75,6 +76,8 @@ fn world(file: &Named, checking: &Checking<'_>) -> Option<Result<(Disk, Arc<Conf
         (Some(bytes), _) => Some(bytes.clone()),
         (None, true) => match disk::read(&file.name) {
             Ok(bytes) if looks_like_ours(&file.name, &bytes) => Some(bytes),
+            // A recipe that is never looked at must not look like one without findings.
+            Err(ReadError::TooLarge(_)) if begins_like_a_recipe(&file.name) => None,
             _ => return None,
         },
         (None, false) => None,

@@ -2,10 +2,11 @@
 
 use super::bounds::{self, Row};
 use super::merge::Merged;
-use crate::Streams;
 use crate::cli::{CheckArgs, Format, Global};
+use crate::{Streams, words};
 use rrc_compiler::diagnostic::Diagnostic;
 use rrc_compiler::report;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
 
@@ -30,7 +31,7 @@ pub fn findings(
     let mut written = Vec::new();
     let found = &merged.findings;
     if args.statistics {
-        statistics(found, &mut written)?;
+        statistics(found, args.format, &mut written)?;
     } else {
         let format = match args.format {
             Format::Human => report::Format::Human,
@@ -42,15 +43,19 @@ pub fn findings(
         report::write(format, found, &merged.sources, options, &mut written)?;
     }
     if args.bounds {
-        match args.format == Format::Json && !args.statistics {
-            true => written = bounds::object(&written, bounds),
+        let what = if args.statistics {
+            "statistics"
+        } else {
+            "findings"
+        };
+        match args.format == Format::Json {
+            true => written = bounds::object(what, &written, bounds),
             false => bounds::table(bounds, &mut written)?,
         }
     }
     match &args.output_file {
-        Some(path) => std::fs::write(path, &written).map_err(|error| {
-            io::Error::new(error.kind(), format!("{}: {error}", path.display()))
-        })?,
+        Some(path) => std::fs::write(path, &written)
+            .map_err(|error| io::Error::other(format!("{}: {}", path.display(), words(&error))))?,
         None if taken => streams.err.write_all(&written)?,
         None => streams.out.write_all(&written)?,
     }
@@ -60,13 +65,17 @@ pub fn findings(
     Ok(())
 }
 
-fn statistics(findings: &[Diagnostic], out: &mut dyn Write) -> io::Result<()> {
+fn statistics(findings: &[Diagnostic], format: Format, out: &mut dyn Write) -> io::Result<()> {
     let mut counts: BTreeMap<&str, (usize, &str)> = BTreeMap::new();
     for finding in findings {
         counts
             .entry(finding.code.code)
             .or_insert((0, finding.code.name))
             .0 += 1;
+    }
+    if format == Format::Json {
+        let row = |(code, (count, name))| json!({"code": code, "name": name, "count": count});
+        return writeln!(out, "{}", counts.into_iter().map(row).collect::<Value>());
     }
     for (code, (count, name)) in counts {
         writeln!(out, "{count:6}  {code}  {name}")?;

@@ -1,6 +1,7 @@
 //! Reading `rrc.toml`: every mistake in it is said, each with its place.
 
 use super::{Check, Config, Run, Written};
+use crate::words;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use rrc_compiler::codes::{self, Code};
 use rrc_compiler::diagnostic::nearest;
@@ -30,7 +31,7 @@ const MOST_SECONDS: f64 = 1e9;
 
 pub fn read(path: &Path) -> Result<Config, String> {
     let here = |words: String| format!("{}: {words}", path.display());
-    let text = std::fs::read_to_string(path).map_err(|error| here(error.to_string()))?;
+    let text = std::fs::read_to_string(path).map_err(|error| here(words(&error)))?;
     let full = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     let mut reader = Reader {
         source: Source::new(path.to_string_lossy(), text.as_str()),
@@ -52,7 +53,11 @@ pub fn read(path: &Path) -> Result<Config, String> {
             commands: reader.commands,
             ..config
         }),
-        false => Err(reader.wrong.join("\nrrc: ")),
+        false => {
+            reader.wrong.sort_by_key(|(start, _)| *start);
+            let all: Vec<String> = reader.wrong.into_iter().map(|(_, words)| words).collect();
+            Err(all.join("\nrrc: "))
+        }
     }
 }
 
@@ -60,7 +65,8 @@ struct Reader {
     source: Source,
     /// Where relative paths begin.
     directory: PathBuf,
-    wrong: Vec<String>,
+    /// What is wrong, and where that begins.
+    wrong: Vec<(usize, String)>,
     commands: Vec<Written>,
 }
 
@@ -68,7 +74,8 @@ impl Reader {
     fn say(&mut self, span: Range<usize>, words: String) {
         let place = self.source.place(span.start as u32);
         let (name, line, column) = (&self.source.name, place.line, place.column);
-        self.wrong.push(format!("{name}:{line}:{column}: {words}"));
+        let words = format!("{name}:{line}:{column}: {words}");
+        self.wrong.push((span.start, words));
     }
 
     fn top(&mut self, table: &DeTable<'_>) -> Config {
@@ -108,9 +115,19 @@ impl Reader {
 
     /// Says that a value is not what it should be.
     fn not(&mut self, item: &Item<'_>, name: &str, should: &str) {
-        let is = item.get_ref().type_str();
-        let words = format!("`{name}` must be {should}, not {}", article(is));
-        self.say(item.span(), words);
+        let is = article(item.get_ref().type_str());
+        self.say(item.span(), format!("`{name}` must be {should}, not {is}"));
+    }
+
+    /// Says that a value is no number that makes sense here, or no number at all.
+    fn not_in_range(&mut self, item: &Item<'_>, name: &str, should: &str) {
+        match item.get_ref() {
+            DeValue::Integer(_) | DeValue::Float(_) => {
+                let is = self.source.text.get(item.span()).unwrap_or_default();
+                self.say(item.span(), format!("`{name}` must be {should}, not {is}"));
+            }
+            _ => self.not(item, name, should),
+        }
     }
 
     fn section<'t, 'i>(
@@ -217,7 +234,11 @@ impl Reader {
         let number = integer(item.get_ref()).and_then(|number| u32::try_from(number).ok());
         let jobs = number.filter(|number| *number > 0);
         if jobs.is_none() {
-            self.not(item, "jobs", "a whole number above 0");
+            self.not_in_range(
+                item,
+                "jobs",
+                &format!("a whole number from 1 to {}", u32::MAX),
+            );
         }
         jobs
     }
@@ -230,7 +251,8 @@ impl Reader {
         };
         let seconds: Option<f64> = seconds.filter(|s| *s > 0.0 && *s <= MOST_SECONDS);
         if seconds.is_none() {
-            self.not(item, name, "a number of seconds above 0");
+            let should = format!("a number of seconds above 0 and up to {MOST_SECONDS}");
+            self.not_in_range(item, name, &should);
         }
         seconds.map(|seconds| (seconds * 1000.0).ceil() as u64)
     }

@@ -16,15 +16,15 @@ fn what_is_wrong_in_it_is_said_with_its_place() {
         ),
         (
             "[run]\njobs = \"8\"\n",
-            "rrc.toml:2:8: `jobs` must be a whole number above 0, not a string",
+            "rrc.toml:2:8: `jobs` must be a whole number from 1 to 4294967295, not a string",
         ),
         (
             "[run]\njobs = 0\n",
-            "rrc.toml:2:8: `jobs` must be a whole number above 0",
+            "rrc.toml:2:8: `jobs` must be a whole number from 1 to 4294967295, not 0",
         ),
         (
             "[run]\ndefault-timeout = -1\n",
-            "rrc.toml:2:19: `default-timeout` must be a number of seconds above 0",
+            "rrc.toml:2:19: `default-timeout` must be a number of seconds above 0 and up to 1000000000, not -1",
         ),
         (
             "[run]\nsecrets = \"A\"\n",
@@ -70,13 +70,17 @@ fn what_is_wrong_in_it_is_said_with_its_place() {
         folder.rrc(&["check", "--isolated", "a.yaml"]).go().exits(0);
     }
     let folder = Folder::with("a.yaml", GOOD);
-    folder.write("rrc.toml", "one = 1\ntwo = 2\n");
-    folder
-        .rrc(&["check"])
-        .go()
-        .exits(2)
-        .err_has("`one`")
-        .err_has("`two`");
+    folder.write("rrc.toml", "[run]\nsecrets = 1\njobs = 0\n[more]\n");
+    let said = folder.rrc(&["check"]).go().exits(2).no_out();
+    let at = |place| said.err.find(place).unwrap_or(usize::MAX);
+    let (first, second, third) = (at("toml:2:11: "), at("toml:3:8: "), at("toml:4:2: "));
+    assert!(
+        first < second && second < third && third < said.err.len(),
+        "{said:?}"
+    );
+    folder.write("rrc.toml", b"\xff");
+    let said = folder.rrc(&["check"]).go().exits(2).no_out();
+    said.err_has("rrc.toml: it is not UTF-8 text");
 }
 
 #[test]

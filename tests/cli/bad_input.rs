@@ -170,6 +170,14 @@ fn too_large() {
     assert_eq!(largest.len(), 1_000_000);
     folder.write("a.yaml", largest);
     folder.bounded(&["check", "a.yaml"]).go().exits(0);
+    // Found by walking, a recipe is as much too large; data is only data.
+    let data = format!("a: 1\n# {}\n", "x".repeat(1_000_000));
+    folder.write("data.yaml", data);
+    folder.bounded(&["check"]).go().exits(0);
+    folder.write("b.yaml", format!("{GOOD}# {}\n", "x".repeat(1_000_000)));
+    let said = folder.bounded(&["check", "--format", "concise"]).go();
+    let said = said.exits(2).out_has("./b.yaml:1:1: error[RRC0003]");
+    assert_eq!(said.out.lines().count(), 1, "{said:?}");
 }
 
 #[test]

@@ -202,6 +202,19 @@ fn statistics_count_by_code() {
         said.out,
         "     2  RRC0201  undefined-variable\n     2  RRC0304  not-a-hole\n"
     );
+    let counted = ["check", "--statistics", "a.yaml", "--format"];
+    let said = |format| folder.rrc(&[&counted[..], &[format]].concat()).go();
+    assert_eq!(
+        said("json").exits(1).json(),
+        json!([
+            {"code": "RRC0201", "name": "undefined-variable", "count": 1},
+            {"code": "RRC0304", "name": "not-a-hole", "count": 1},
+        ])
+    );
+    for format in ["sarif", "github"] {
+        let said = said(format).exits(2).no_out();
+        said.err_has("this format has no place for statistics");
+    }
 }
 
 #[test]

@@ -79,6 +79,20 @@ fn wrong_usage_is_said_on_standard_error() {
         assert!(!said.err.trim().is_empty(), "{said:?}");
     }
     folder.rrc(&["chekc"]).go().exits(2).err_has("check");
+    let said = folder.rrc(&["a.yaml"]).go().exits(2).no_out();
+    said.err_has("to run it, write 'rrc run a.yaml'");
+    for seconds in ["soon", "-1", "0", "nan", "1e300"] {
+        let said = folder.rrc(&["run", "a.yaml", "--timeout", seconds]).go();
+        said.exits(2)
+            .no_out()
+            .err_has("give a number of seconds above 0");
+    }
+    for days in ["soon", "-1"] {
+        let said = folder.rrc(&["runs", "--prune", "--older-than", days]).go();
+        said.exits(2).no_out().err_has("give a number of days");
+    }
+    let said = folder.rrc(&["run", "a.yaml", "--jobs", "-1"]).go().exits(2);
+    said.no_out().err_has("-1 is not in 1..=");
     folder
         .rrc(&["check", "--formt", "json"])
         .go()
@@ -305,6 +319,35 @@ fn a_full_disk_is_said() {
         .go()
         .exits(2)
         .err_has("no/such/folder");
+}
+
+#[test]
+fn a_place_that_cannot_be_read_or_written_is_named_in_plain_words() {
+    let folder = Folder::with("a.yaml", GOOD);
+    let gone = "no/such: there is no such file or directory";
+    let cases: [(&[&str], &str); 5] = [
+        (&["check", "--config", "no/such", "a.yaml"], gone),
+        (&["check", "--output-file", "no/such", "a.yaml"], gone),
+        (&["build", "a.yaml", "-o", "no/such"], gone),
+        (&["build", "a.yaml", "-o", "."], ".: it is a directory"),
+        (
+            &["build", "a.yaml", "-o", "a.yaml/x"],
+            "a.yaml/x: what should be a directory is a file",
+        ),
+    ];
+    for (args, words) in cases {
+        folder.rrc(args).go().exits(2).no_out().err_has(words);
+    }
+}
+
+#[test]
+fn what_is_listed_can_be_called() {
+    let recipe = "\u{feff}name: \"What it does\"\nsteps:\n  - {id: hello, command: echo hello}\n";
+    let folder = Folder::with("greet.yaml", recipe);
+    let script = "mkfifo pipe.yaml && timeout 10 \"$RRC\" list";
+    let said = folder.sh(script).go().exits(0).no_err();
+    assert_eq!(said.out, "greet  greet.yaml\n");
+    folder.rrc(&["run", "greet"]).go().exits(0);
 }
 
 #[test]

@@ -4,10 +4,10 @@
 //! the file, the default. How a condition is written outweighs all other evidence. Evidence for both
 //! without a pin is a finding that shows one place of each.
 
-use super::{ALL, Dialect, amplifier::AMPLIFIER, amplihack::AMPLIHACK, find};
+use super::{ALL, Dialect, amplifier::AMPLIFIER, amplihack::AMPLIHACK, fields, find};
 use crate::codes;
 use crate::diagnostic::{Applicability, Diagnostic, Edit, Fix, Report, is_slip, nearest};
-use crate::doc::{Entry, Node, Text};
+use crate::doc::{Entry, Node, Shape, Text};
 use crate::expr::{self, BareWords, ExprKind};
 use crate::source::{SourceId, Span};
 
@@ -143,6 +143,9 @@ pub fn choose(
     let Signs(mut signs) = signs;
     if signs.iter().any(|sign| sign.strong) {
         signs.retain(|sign| sign.strong);
+    }
+    if signs.is_empty() {
+        signs.extend(steps(root).find_map(nearly_untyped));
     }
     let Some(first) = signs.first() else {
         let kept = is_kept(path);
@@ -285,12 +288,36 @@ fn steps<'a>(map: Node<'a>) -> impl Iterator<Item = Node<'a>> {
 fn list<'a>(map: Node<'a>, name: &str) -> &'a [Node<'a>] {
     let misspelt = || {
         let mut entries = map.map().unwrap_or_default().iter();
-        entries.find(|entry| entry.name().is_some_and(|written| is_slip(written, name)))
+        entries.find(|entry| is_meant(entry, name, &fields::RECIPE))
     };
     let value = map
         .get(name)
         .or_else(|| misspelt().map(|entry| entry.value));
     value.and_then(|value| value.list()).unwrap_or_default()
+}
+
+/// Whether a field is another one with a slip in it, or the word of others for it.
+fn is_meant(entry: &Entry<'_>, name: &str, shape: &Shape) -> bool {
+    let written = entry.name();
+    written.is_some_and(|written| is_slip(written, name) || shape.hints.contains(&(written, name)))
+}
+
+/// A step whose `command` is wrong, in its name or in its value, and which has no type. It is no
+/// evidence against other evidence, but what is wrong is found by reading it as it was meant.
+fn nearly_untyped(step: Node<'_>) -> Option<Sign> {
+    let others = ["type", "agent", "prompt", "recipe", "steps"];
+    if others.iter().any(|name| step.get(name).is_some()) {
+        return None;
+    }
+    let mut entries = step.map().unwrap_or_default().iter();
+    let meant =
+        |entry: &&Entry<'_>| entry.is("command") || is_meant(entry, "command", &fields::STEP);
+    entries.find(meant).map(|entry| Sign {
+        dialect: &AMPLIHACK,
+        span: entry.key.span,
+        what: UNTYPED,
+        strong: false,
+    })
 }
 
 fn field(
