@@ -18,6 +18,7 @@ use crate::source::{SourceId, Span};
 use rrc_vm::plan::StepKind;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::LazyCell;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// More steps than this are refused: nobody wrote them, and every table grows with them.
@@ -285,18 +286,20 @@ impl Lower<'_> {
         names.map(|name| name.text().to_string()).collect()
     }
 
-    fn limits(&mut self, fields: &Fields<'_>) -> RunLimits {
+    pub fn limits(&mut self, fields: &Fields<'_>) -> RunLimits {
         let mut limits = self.dialect.limits;
         if let Some(recursion) = fields.nested("recursion", self.report) {
-            let mut read = |field, limit: &mut u32| {
+            let mut read = |field, allowed: &RangeInclusive<u32>, limit: &mut u32| {
                 if recursion.present(field).is_some() {
+                    let (least, most) = (i64::from(*allowed.start()), i64::from(*allowed.end()));
+                    let value = recursion.integer_within(field, least..=most, self.report);
                     // One that is wrong was meant to be another than the usual one.
-                    let value = recursion.integer(field, self.report);
                     *limit = value.map_or(u32::MAX, |value| value.try_into().unwrap_or(u32::MAX));
                 }
             };
-            read("max_depth", &mut limits.depth);
-            read("max_total_steps", &mut limits.steps);
+            let dialect = self.dialect;
+            read("max_depth", &dialect.depths, &mut limits.depth);
+            read("max_total_steps", &dialect.step_counts, &mut limits.steps);
         }
         limits
     }
