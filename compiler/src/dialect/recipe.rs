@@ -31,6 +31,9 @@ pub struct Options {
     pub deliberate: bool,
     /// Nothing says which runner the file is for.
     pub undecided: bool,
+    /// The file speaks for several, which has been said: what only one of them asks for is not
+    /// missed as well.
+    pub disputed: bool,
     /// Paste values into shell text whatever the recipe says.
     pub raw: bool,
     /// Milliseconds for steps that say nothing, instead of what the dialect gives them.
@@ -55,6 +58,7 @@ pub fn lower(
         report,
         raw: options.raw,
         timeout_ms: options.timeout_ms,
+        infer_kind: dialect.infer_kind || options.disputed,
         facts: Vec::new(),
         given: Vec::new(),
         pasted: Vec::new(),
@@ -166,6 +170,7 @@ pub fn lower_expression(
         report,
         raw: false,
         timeout_ms: None,
+        infer_kind: dialect.infer_kind,
         facts: Vec::new(),
         given: Vec::new(),
         pasted: Vec::new(),

@@ -149,7 +149,7 @@ impl Lower<'_> {
         };
         let kind = match named {
             Some(kind) => kind,
-            None if self.dialect.infer_kind => inferred(),
+            None if self.infer_kind => inferred(),
             None => "agent",
         };
         // Of a step that has run into another, nobody knows what it is.
@@ -296,7 +296,7 @@ impl Lower<'_> {
     }
 
     fn agent(&mut self, fields: &Fields<'_>) -> Option<Node> {
-        if !self.dialect.infer_kind {
+        if !self.infer_kind {
             fields.require("agent", self.report);
         }
         self.one_model(fields);

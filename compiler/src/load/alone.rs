@@ -177,6 +177,7 @@ impl Alone {
         let how = dialect::Options {
             deliberate: choice.is_deliberate(),
             undecided: choice.reason == Reason::Default,
+            disputed: choice.reason == Reason::Conflict,
             raw: self.terms.raw,
             timeout_ms: self.terms.timeout_ms,
         };
