@@ -400,6 +400,7 @@ impl<'a> Scope<'a> {
                 call.context.iter().for_each(|(name, _)| self.show(name));
                 let links = self.links;
                 links.sets[target].iter().for_each(|name| self.show(name));
+                self.open |= links.open[target];
             }
             None if call.spreads => self.open = true,
             _ => {}

@@ -187,6 +187,9 @@ impl Alone {
             // What could not be read is not missing.
             let mut number = 0;
             report.findings.retain(|finding| {
+            if let Some(lowered) = &mut self.lowered {
+                Arc::make_mut(&mut lowered.unit).open = true;
+            }
                 number += 1;
                 number <= said || finding.code != &codes::MISSING_FIELD
             });
