@@ -285,11 +285,21 @@ fn show_plan(
         return Ok(USAGE);
     };
     if args.dry_run && piped::gives_result(loaded.verified.plan()) {
-        let shape = match args.output_format {
-            RunFormat::Text => Shape::Objects,
-            RunFormat::Json | RunFormat::Events => Shape::Run,
-        };
+        let shape = if json { Shape::Run } else { Shape::Objects };
         // The values have been looked at already.
+    let json = match args.output_format {
+        RunFormat::Text => false,
+        RunFormat::Events if args.dry_run => {
+            let words = "nothing happens that could be told as an event";
+            writeln!(streams.err, "rrc: --output-format events: {words}")?;
+            writeln!(
+                streams.err,
+                "help: `--output-format json` says what would run"
+            )?;
+            return Ok(USAGE);
+        }
+        RunFormat::Json | RunFormat::Events => true,
+    };
         let shown = expand::show(loaded, variables.clone(), shape, secrets, streams)?;
         return Ok(shown.map_or(USAGE, |()| OK));
     }
@@ -304,13 +314,7 @@ fn show_plan(
             ] {
                 variables.insert(Rc::from(name), tag_list(tags));
             }
-            dry::dry_run(
-                program,
-                &variables,
-                args.output_format,
-                &Clock::now(),
-                streams,
-            )?;
+            dry::dry_run(program, &variables, json, &Clock::now(), streams)?;
         }
     }
     Ok(OK)
