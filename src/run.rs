@@ -221,7 +221,13 @@ pub fn audit(prepared: &Prepared<'_>, args: &RunArgs) -> io::Result<Option<Audit
     Audit::create(directory, name, prepared.clock)
         .map(Some)
         .map_err(|error| {
-            let words = format!("--audit-dir {}: {error}", directory.display());
+            let why = match error.kind() {
+                io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {
+                    "not a directory".to_string()
+                }
+                _ => error.to_string(),
+            };
+            let words = format!("--audit-dir {}: {why}", directory.display());
             io::Error::new(error.kind(), words)
         })
 }
@@ -284,9 +290,6 @@ fn show_plan(
         writeln!(streams.err, "help: name its recipe, or use `rrc disasm`")?;
         return Ok(USAGE);
     };
-    if args.dry_run && piped::gives_result(loaded.verified.plan()) {
-        let shape = if json { Shape::Run } else { Shape::Objects };
-        // The values have been looked at already.
     let json = match args.output_format {
         RunFormat::Text => false,
         RunFormat::Events if args.dry_run => {
@@ -300,6 +303,9 @@ fn show_plan(
         }
         RunFormat::Json | RunFormat::Events => true,
     };
+    if args.dry_run && piped::gives_result(loaded.verified.plan()) {
+        let shape = if json { Shape::Run } else { Shape::Objects };
+        // The values have been looked at already.
         let shown = expand::show(loaded, variables.clone(), shape, secrets, streams)?;
         return Ok(shown.map_or(USAGE, |()| OK));
     }
