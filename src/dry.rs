@@ -1,7 +1,6 @@
 //! `rrc run --dry-run` and `--explain`: what would run, without running it.
 
 use crate::Streams;
-use crate::cli::RunFormat;
 use crate::results::Clock;
 use rrc_compiler::ir::flow::{Stage, Term, Work};
 use rrc_compiler::ir::{
@@ -22,36 +21,29 @@ use std::io::{self, Write};
 pub fn dry_run(
     program: &Program,
     variables: &Map,
-    format: RunFormat,
+    json: bool,
     clock: &Clock,
     streams: &mut Streams<'_>,
 ) -> io::Result<()> {
     let planned = sketch(program, variables);
     let root = program.units.first();
-    match format {
-        RunFormat::Text => {
-            for step in &planned {
-                show(step, 0, streams)?;
-            }
-            Ok(())
-        }
-        RunFormat::Json | RunFormat::Events => {
-            let mut context = variables.clone();
-            context.retain(|name, _| ![INCLUDE_TAGS, EXCLUDE_TAGS].contains(&&**name));
-            let report = json!({
-                "recipe_name": root.map(|unit| unit.name.as_str()),
-                "dialect": root.map(|unit| unit.dialect),
-                "status": "planned",
-                "success": true,
-                "run_id": clock.run_id(),
-                "error": null,
-                "step_results": planned.iter().map(object).collect::<Vec<Json>>(),
-                "context": to_json(&Value::map(context)),
-                "duration_ms": 0,
-            });
-            writeln!(streams.out, "{report}")
-        }
+    if !json {
+        return planned.iter().try_for_each(|step| show(step, 0, streams));
     }
+    let mut context = variables.clone();
+    context.retain(|name, _| ![INCLUDE_TAGS, EXCLUDE_TAGS].contains(&&**name));
+    let report = json!({
+        "recipe_name": root.map(|unit| unit.name.as_str()),
+        "dialect": root.map(|unit| unit.dialect),
+        "status": "planned",
+        "success": true,
+        "run_id": clock.run_id(),
+        "error": null,
+        "step_results": planned.iter().map(object).collect::<Vec<Json>>(),
+        "context": to_json(&Value::map(context)),
+        "duration_ms": 0,
+    });
+    writeln!(streams.out, "{report}")
 }
 
 fn status(step: &Planned) -> &'static str {

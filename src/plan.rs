@@ -120,6 +120,7 @@ pub fn choice(file: &str, checked: &Checked, sources: &Sources) -> Option<String
         Reason::Comment(_) => "as a comment in it says".to_string(),
         Reason::Caller => "as its caller is".to_string(),
         Reason::Directory => "from where it is kept".to_string(),
+        Reason::Conflict => "as what comes first in it says".to_string(),
         Reason::Default => "as nothing in it says otherwise".to_string(),
         Reason::Evidence(span, what) => {
             let line = sources.get(span.source).place(span.start).line;

@@ -217,7 +217,13 @@ pub fn audit(prepared: &Prepared<'_>, args: &RunArgs) -> io::Result<Option<Audit
     Audit::create(directory, name, prepared.clock)
         .map(Some)
         .map_err(|error| {
-            let words = format!("--audit-dir {}: {error}", directory.display());
+            let why = match error.kind() {
+                io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {
+                    "not a directory".to_string()
+                }
+                _ => error.to_string(),
+            };
+            let words = format!("--audit-dir {}: {why}", directory.display());
             io::Error::new(error.kind(), words)
         })
 }
@@ -280,11 +286,21 @@ fn show_plan(
         writeln!(streams.err, "help: name its recipe, or use `rrc disasm`")?;
         return Ok(USAGE);
     };
+    let json = match args.output_format {
+        RunFormat::Text => false,
+        RunFormat::Events if args.dry_run => {
+            let words = "nothing happens that could be told as an event";
+            writeln!(streams.err, "rrc: --output-format events: {words}")?;
+            writeln!(
+                streams.err,
+                "help: `--output-format json` says what would run"
+            )?;
+            return Ok(USAGE);
+        }
+        RunFormat::Json | RunFormat::Events => true,
+    };
     if args.dry_run && piped::gives_result(loaded.verified.plan()) {
-        let shape = match args.output_format {
-            RunFormat::Text => Shape::Objects,
-            RunFormat::Json | RunFormat::Events => Shape::Run,
-        };
+        let shape = if json { Shape::Run } else { Shape::Objects };
         // The values have been looked at already.
         let shown = expand::show(loaded, variables.clone(), shape, secrets, streams)?;
         return Ok(shown.map_or(USAGE, |()| OK));
@@ -300,13 +316,7 @@ fn show_plan(
             ] {
                 variables.insert(Rc::from(name), tag_list(tags));
             }
-            dry::dry_run(
-                program,
-                &variables,
-                args.output_format,
-                &Clock::now(),
-                streams,
-            )?;
+            dry::dry_run(program, &variables, json, &Clock::now(), streams)?;
         }
     }
     Ok(OK)

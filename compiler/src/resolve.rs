@@ -14,8 +14,8 @@ use crate::codes::Severity;
 use crate::diagnostic::{Applicability, Diagnostic, Fix, Label, Report, is_plural, is_slip};
 use crate::ir::visit;
 use crate::ir::{
-    Action, Bind, Check, Expr, ExprKind, Graph, HOOK_NAMES, LOOP_NAMES, Missing, Node, Program,
-    Step, Unit,
+    Action, Bind, Check, Expr, ExprKind, Graph, Guard, HOOK_NAMES, LOOP_NAMES, Missing, Node,
+    Program, Step, Unit,
 };
 use crate::source::{SourceId, Span};
 use crate::spelling::{Near, Slips};
@@ -220,9 +220,11 @@ const NO_NAMES: [(&str, &str); 7] = [
     ("variable", LITERAL_BRACES),
 ];
 
-/// Why a variable of a loop is gone after it.
+/// Why a variable of a loop is not there outside of it.
 #[derive(Clone, Copy, Debug)]
-enum Ended {
+enum Outside {
+    /// The condition of the loop itself.
+    Before,
     Item,
     SideBySide,
 }
@@ -244,8 +246,8 @@ struct Scope<'a> {
     names: Vec<&'a str>,
     /// Everything that any step sets, and where: for what to suggest.
     anywhere: FxHashMap<&'a str, Span>,
-    /// Variables that loops have had to themselves, and where.
-    ended: FxHashMap<&'a str, (Span, Ended)>,
+    /// Variables that loops have to themselves, and where.
+    in_loops: FxHashMap<&'a str, (Span, Outside)>,
     reserved: &'static [&'static str],
     /// What is not known may set anything: the recipe of a call, or one that is extended.
     open: bool,
@@ -272,7 +274,7 @@ impl<'a> Scope<'a> {
             visible: FxHashMap::default(),
             names: Vec::new(),
             anywhere: FxHashMap::default(),
-            ended: FxHashMap::default(),
+            in_loops: FxHashMap::default(),
             reserved: unit.reserved,
             open: program.units[number].open,
             brief: false,
@@ -317,7 +319,7 @@ impl<'a> Scope<'a> {
 
     fn step(&mut self, step: &'a Step, report: &mut Report) {
         if let Some(guard) = &step.guard {
-            self.reads(&guard.expr, report);
+            self.guard(guard, &step.node, report);
         }
         if let Some(deadline) = &step.deadline {
             self.reads(deadline, report);
@@ -336,10 +338,10 @@ impl<'a> Scope<'a> {
                 if let Some(until) = &each.until {
                     self.reads(&until.expr, report);
                 }
-                self.end(&each.item, Ended::Item);
+                self.end(&each.item, Outside::Item);
                 if each.width.is_some() {
                     visit::steps(&each.body, &mut |inner| {
-                        binds(inner).for_each(|bind| self.end(bind, Ended::SideBySide));
+                        binds(inner).for_each(|bind| self.end(bind, Outside::SideBySide));
                     });
                 }
             }
@@ -360,6 +362,20 @@ impl<'a> Scope<'a> {
         for bind in binds(step) {
             self.set(bind, report);
         }
+    }
+
+    fn guard(&mut self, guard: &Guard, node: &'a Node, report: &mut Report) {
+        let Node::Each(each) = node else {
+            return self.reads(&guard.expr, report);
+        };
+        let item = &each.item;
+        let here = (item.span, Outside::Before);
+        let earlier = self.in_loops.insert(&item.name, here);
+        self.reads(&guard.expr, report);
+        match earlier {
+            Some(earlier) => self.in_loops.insert(&item.name, earlier),
+            None => self.in_loops.remove(item.name.as_str()),
+        };
     }
 
     fn action(&mut self, action: &'a Action, report: &mut Report) {
@@ -384,6 +400,7 @@ impl<'a> Scope<'a> {
                 call.context.iter().for_each(|(name, _)| self.show(name));
                 let links = self.links;
                 links.sets[target].iter().for_each(|name| self.show(name));
+                self.open |= links.open[target];
             }
             None if call.spreads => self.open = true,
             _ => {}
@@ -433,9 +450,9 @@ impl<'a> Scope<'a> {
     }
 
     /// A variable that a loop keeps to itself.
-    fn end(&mut self, bind: &'a Bind, how: Ended) {
+    fn end(&mut self, bind: &'a Bind, how: Outside) {
         self.hide(&bind.name);
-        self.ended.insert(&bind.name, (bind.span, how));
+        self.in_loops.insert(&bind.name, (bind.span, how));
     }
 
     fn hide(&mut self, name: &'a str) {
@@ -495,13 +512,18 @@ impl<'a> Scope<'a> {
         if self.brief {
             return finding;
         }
-        if let Some((place, how)) = self.ended.get(name) {
+        if let Some((place, how)) = self.in_loops.get(name) {
             let (label, help) = match how {
-                Ended::Item => (
+                Outside::Before => (
+                    format!("`{name}` exists in this loop only"),
+                    "the condition is judged once, before the loop: for each item, put it on a step \
+                     under `steps`",
+                ),
+                Outside::Item => (
                     format!("`{name}` exists in this loop only"),
                     "read it in the loop, or `collect` what the loop makes of it",
                 ),
-                Ended::SideBySide => (
+                Outside::SideBySide => (
                     format!("`{name}` is set in turns that run side by side, each for itself"),
                     "`collect` what the turns give, or run them one after the other",
                 ),

@@ -509,6 +509,7 @@ impl<'a> Driver<'a> {
             },
             denied,
             stopped: self.stopping.as_ref().map(Stop::words),
+            signal: signal.map(|signal| signal.word().to_string()),
         };
         let now_ms = self.now_ms();
         if let Some(journal) = self.journal.as_mut().filter(|_| self.refused.is_none()) {

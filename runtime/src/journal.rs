@@ -79,6 +79,8 @@ pub struct Finish {
     pub denied: bool,
     /// Why it was stopped, if it did not come to an end by itself.
     pub stopped: Option<String>,
+    /// The signal that did.
+    pub signal: Option<String>,
 }
 
 impl Print {
@@ -318,6 +320,7 @@ impl Journal {
                 "again": finish.again,
                 "denied": finish.denied,
                 "stopped": finish.stopped,
+                "signal": finish.signal,
             });
             let rest = rest.to_string();
             journal.put(&rest[1..rest.len() - 1]);
@@ -516,6 +519,7 @@ impl Recorded {
                     again: again(record),
                     denied: record["denied"].as_bool().unwrap_or(false),
                     stopped: text("stopped"),
+                    signal: text("signal"),
                 });
             }
             _ => return None,

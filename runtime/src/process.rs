@@ -68,6 +68,21 @@ pub enum Signal {
     Hangup,
 }
 
+impl Signal {
+    pub fn word(self) -> &'static str {
+        match self {
+            Signal::Interrupt => "interrupt",
+            Signal::Terminate => "terminate",
+            Signal::Hangup => "hangup",
+        }
+    }
+
+    pub fn of(word: &str) -> Option<Signal> {
+        let all = [Signal::Interrupt, Signal::Terminate, Signal::Hangup];
+        all.into_iter().find(|signal| signal.word() == word)
+    }
+}
+
 #[derive(Clone, Debug)]
 pub enum Happened {
     Done(ChildId, Outcome),

@@ -154,10 +154,12 @@ fn check_of_a_plan_says_what_it_is() {
     let folder = Folder::with("a.yaml", GOOD);
     folder.rrc(&["build", "-q", "a.yaml"]).go().exits(0);
     let said = folder.rrc(&["check", "a.rrb"]).go();
-    assert!(
-        said.out.contains("this is a plan"),
-        "{}{}",
+    assert_eq!(
         said.out,
-        said.err
+        "error[RRC0002] not-utf8: this is a plan
+   ──[ a.rrb:1:1 ]
+   help: it has been checked; `rrc run` runs it, and `rrc disasm` shows what is in it
+
+"
     );
 }

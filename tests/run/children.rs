@@ -140,6 +140,20 @@ fn a_signal_ends_the_run_and_its_children() {
 }
 
 #[test]
+fn a_replay_ends_as_the_run_did_with_a_signal() {
+    for (signal, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
+        let command = format!("kill -{signal} $PPID; sleep 60");
+        let steps = format!("  - {{id: a, type: bash, command: '{command}'}}\n");
+        let folder = Folder::with("main.yaml", amplifier(&steps));
+        folder.rrc(&["run", "main.yaml"]).go().exits(code);
+        let runs = std::fs::read_dir(folder.file(".rrc/runs")).expect("the run is recorded");
+        let run = runs.flatten().next().expect("there is one").file_name();
+        let replay = ["run", "--replay", &run.to_string_lossy()];
+        folder.rrc(&replay).go().exits(code).out_has("cancelled a");
+    }
+}
+
+#[test]
 fn what_a_loop_sets_for_its_turns_is_gone_when_the_run_is_stopped() {
     let stop = "if test -e there; then kill -INT $PPID; sleep 20; fi; touch there; echo";
     let recipe = format!(

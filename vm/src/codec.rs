@@ -29,6 +29,11 @@ use std::fmt;
 /// The version that [`encode`] writes and [`decode`] reads.
 pub const VERSION: u32 = 4;
 const MAGIC: [u8; 4] = *b"RRB\0";
+
+/// Whether these are the bytes of a plan, of whatever version, as far as their beginning shows.
+pub fn is_plan(bytes: &[u8]) -> bool {
+    bytes.starts_with(&MAGIC)
+}
 const HEADER: usize = 12;
 const SECTION_HEADER: usize = 12;
 

@@ -28,6 +28,8 @@ pub enum Reason {
     Configured,
     /// Something in the file is written only in this dialect.
     Evidence(Span, &'static str),
+    /// So is something else in another; this came first.
+    Conflict,
     /// Its caller is written in it.
     Caller,
     /// The file is kept where this dialect's recipes are kept.
@@ -39,7 +41,10 @@ pub enum Reason {
 impl Choice {
     /// Whether anybody meant the file to be read this way: who calls it is not its doing.
     pub fn is_deliberate(&self) -> bool {
-        !matches!(self.reason, Reason::Default | Reason::Caller)
+        !matches!(
+            self.reason,
+            Reason::Default | Reason::Caller | Reason::Conflict
+        )
     }
 }
 
@@ -202,6 +207,10 @@ pub fn choose(
                     edits,
                 }),
         );
+        return Choice {
+            dialect: first.dialect,
+            reason: Reason::Conflict,
+        };
     }
     Choice {
         dialect: first.dialect,

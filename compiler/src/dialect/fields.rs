@@ -28,6 +28,11 @@ const fn aliased(
     }
 }
 
+/// A limit of a run; a dialect may allow less.
+const LIMIT: Type = Type::Int {
+    min: 1,
+    max: u32::MAX as i64,
+};
 const COUNT: Type = Type::Int {
     min: 1,
     max: u32::MAX as i64,
@@ -240,16 +245,8 @@ pub static RETRY: Shape = Shape {
 pub static RECURSION: Shape = Shape {
     what: "`recursion`",
     fields: &[
-        field(
-            "max_depth",
-            Type::Int { min: 1, max: 20 },
-            "how deep recipes may call each other",
-        ),
-        field(
-            "max_total_steps",
-            Type::Int { min: 1, max: 1000 },
-            "how many steps may run in all",
-        ),
+        field("max_depth", LIMIT, "how deep recipes may call each other"),
+        field("max_total_steps", LIMIT, "how many steps may run in all"),
     ],
     hints: &[
         ("depth", "max_depth"),

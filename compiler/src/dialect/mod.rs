@@ -35,6 +35,7 @@ pub use recipe::{Lowered, Options, Parent, lower, lower_expression};
 use crate::doc::{Node, Schema};
 use crate::expr::BareWords;
 use crate::ir::{Equality, Exports, Missing, RunLimits, Store, Truth};
+use std::ops::RangeInclusive;
 
 /// The policies of a dialect. Each is written into the IR wherever it matters.
 #[derive(Debug)]
@@ -68,6 +69,9 @@ pub struct Dialect {
     /// What scripts find in their environment.
     pub exports: Exports,
     pub limits: RunLimits,
+    /// What a recipe may set its limits to.
+    pub depths: RangeInclusive<u32>,
+    pub step_counts: RangeInclusive<u32>,
     /// Does a sub-recipe see all variables of its caller, and give all of its own back?
     pub shares_variables: bool,
 }

@@ -18,6 +18,7 @@ use crate::source::{SourceId, Span};
 use rrc_vm::plan::StepKind;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::LazyCell;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// More steps than this are refused: nobody wrote them, and every table grows with them.
@@ -30,6 +31,9 @@ pub struct Options {
     pub deliberate: bool,
     /// Nothing says which runner the file is for.
     pub undecided: bool,
+    /// The file speaks for several, which has been said: what only one of them asks for is not
+    /// missed as well.
+    pub disputed: bool,
     /// Paste values into shell text whatever the recipe says.
     pub raw: bool,
     /// Milliseconds for steps that say nothing, instead of what the dialect gives them.
@@ -54,6 +58,7 @@ pub fn lower(
         report,
         raw: options.raw,
         timeout_ms: options.timeout_ms,
+        infer_kind: dialect.infer_kind || options.disputed,
         facts: Vec::new(),
         given: Vec::new(),
         pasted: Vec::new(),
@@ -165,6 +170,7 @@ pub fn lower_expression(
         report,
         raw: false,
         timeout_ms: None,
+        infer_kind: dialect.infer_kind,
         facts: Vec::new(),
         given: Vec::new(),
         pasted: Vec::new(),
@@ -285,18 +291,20 @@ impl Lower<'_> {
         names.map(|name| name.text().to_string()).collect()
     }
 
-    fn limits(&mut self, fields: &Fields<'_>) -> RunLimits {
+    pub fn limits(&mut self, fields: &Fields<'_>) -> RunLimits {
         let mut limits = self.dialect.limits;
         if let Some(recursion) = fields.nested("recursion", self.report) {
-            let mut read = |field, limit: &mut u32| {
+            let mut read = |field, allowed: &RangeInclusive<u32>, limit: &mut u32| {
                 if recursion.present(field).is_some() {
+                    let (least, most) = (i64::from(*allowed.start()), i64::from(*allowed.end()));
+                    let value = recursion.integer_within(field, least..=most, self.report);
                     // One that is wrong was meant to be another than the usual one.
-                    let value = recursion.integer(field, self.report);
                     *limit = value.map_or(u32::MAX, |value| value.try_into().unwrap_or(u32::MAX));
                 }
             };
-            read("max_depth", &mut limits.depth);
-            read("max_total_steps", &mut limits.steps);
+            let dialect = self.dialect;
+            read("max_depth", &dialect.depths, &mut limits.depth);
+            read("max_total_steps", &dialect.step_counts, &mut limits.steps);
         }
         limits
     }

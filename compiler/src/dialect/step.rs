@@ -24,7 +24,7 @@ use rrc_vm::plan::StepKind;
 const OUTPUT_LIMIT: u64 = 10 * 1024 * 1024;
 /// Fields that are read for the list of steps, or by nothing; what is written there must make sense all
 /// the same.
-const UNREAD: &[&str] = &["depends_on", "parallel_group", "recursion"];
+const UNREAD: &[&str] = &["depends_on", "parallel_group"];
 
 impl Lower<'_> {
     pub fn step(&mut self, node: Doc<'_>) -> Option<Step> {
@@ -82,6 +82,7 @@ impl Lower<'_> {
         self.tame_binds(&binds, kind);
         self.loop_only(&fields, looped);
         fields.check(UNREAD, self.report);
+        self.limits(&fields);
         if kind != Some("agent") {
             fields.check(&["auto_stage"], self.report);
         }
@@ -148,7 +149,7 @@ impl Lower<'_> {
         };
         let kind = match named {
             Some(kind) => kind,
-            None if self.dialect.infer_kind => inferred(),
+            None if self.infer_kind => inferred(),
             None => "agent",
         };
         // Of a step that has run into another, nobody knows what it is.
@@ -295,7 +296,7 @@ impl Lower<'_> {
     }
 
     fn agent(&mut self, fields: &Fields<'_>) -> Option<Node> {
-        if !self.dialect.infer_kind {
+        if !self.infer_kind {
             fields.require("agent", self.report);
         }
         self.one_model(fields);

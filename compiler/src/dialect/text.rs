@@ -33,6 +33,8 @@ pub struct Lower<'r> {
     pub raw: bool,
     /// Milliseconds for steps that say nothing.
     pub timeout_ms: Option<u64>,
+    /// Is the kind of a step read off its fields when `type` is omitted?
+    pub infer_kind: bool,
     /// What names mean that stand for facts about the recipe.
     pub facts: Vec<(&'static str, Literal)>,
     /// What the recipe reads that only the runner can give.

@@ -9,6 +9,7 @@ use super::shape::{Field, Shape, Type, bounds, choices, nested};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Fix, Label, Report, is_plural, is_slip, nearest};
 use crate::source::Span;
+use std::ops::RangeInclusive;
 
 /// How a value is named behind "not".
 pub fn describe(node: Node<'_>, schema: Schema) -> &'static str {
@@ -499,8 +500,20 @@ impl<'a> Fields<'a> {
         None
     }
 
-    /// A whole number, also written as text.
+    /// A whole number, also written as text, within the bounds of its field.
     pub fn integer(&self, name: &str, report: &mut Report) -> Option<i64> {
+        let (field, _) = self.present(name)?;
+        let (min, max) = bounds(&field.ty).unwrap_or((i64::MIN, i64::MAX));
+        self.integer_within(name, min..=max, report)
+    }
+
+    /// The same within bounds that not only the field decides.
+    pub fn integer_within(
+        &self,
+        name: &str,
+        range: RangeInclusive<i64>,
+        report: &mut Report,
+    ) -> Option<i64> {
         let (field, node) = self.present(name)?;
         let value = match node.kind {
             Kind::Scalar(scalar) => match resolve(scalar, self.schema) {
@@ -517,13 +530,12 @@ impl<'a> Fields<'a> {
             self.wrong(field, "a whole number", node, report);
             return None;
         };
-        let (min, max) = bounds(&field.ty).unwrap_or((i64::MIN, i64::MAX));
-        if (min..=max).contains(&value) {
+        if range.contains(&value) {
             return Some(value);
         }
-        let limit = match value < min {
-            true => format!("at least {min}"),
-            false => format!("at most {max}"),
+        let limit = match value < *range.start() {
+            true => format!("at least {}", range.start()),
+            false => format!("at most {}", range.end()),
         };
         report.add(
             Diagnostic::new(

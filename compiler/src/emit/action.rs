@@ -249,7 +249,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Sees whether the work of a step can start at all, before a hook does something for it.
+    /// Sees whether the work of a step can start at all, before anything is done for it.
     pub fn preflight(&mut self, w: &mut Writer, step: &Step, number: u32, failed: Label) {
         let Node::Act(action) = &step.node else {
             return;
@@ -264,6 +264,7 @@ impl Emitter<'_> {
                 &exec.cwd
             }
             Action::Agent(agent) => &agent.cwd,
+            Action::Flow(flow) => &flow.around.cwd,
             _ => return,
         };
         if let Some(cwd) = cwd {

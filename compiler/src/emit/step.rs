@@ -147,8 +147,11 @@ impl Emitter<'_> {
         w.at(step.span);
         self.open(w, step, opening, number, failed);
         let hooked = is_hooked(step, opening);
-        if hooked && self.has_hook(Moment::Before) {
+        let prepared = hooked && self.has_hook(Moment::Before);
+        if prepared || outlives_its_commands(step) {
             self.preflight(w, step, number, failed);
+        }
+        if prepared {
             self.hook(w, step, Moment::Before, None);
         }
         let degraded = w.label();
@@ -572,6 +575,11 @@ pub struct Ways {
 /// Whether hooks run around a step: around those that the user wrote.
 fn is_hooked(step: &Step, opening: Opening) -> bool {
     matches!(opening, Opening::Step) && !step.kind.is_hidden()
+}
+
+/// Whether a step goes on when one of its commands cannot start: what it needs itself is seen before.
+fn outlives_its_commands(step: &Step) -> bool {
+    matches!(&step.node, Node::Act(action) if matches!(**action, Action::Flow(_)))
 }
 
 /// Whether the run may go on after a failure in a step, though that failed for good.

@@ -188,6 +188,9 @@ impl<'a> Work<'a> {
 
     fn inputs(&mut self, given: Option<&Map>) {
         for (number, unit) in self.program.units.iter().enumerate() {
+            if unit.open {
+                self.open(number);
+            }
             for input in &unit.inputs {
                 let outside = number == 0 && is_given(given, &input.name);
                 let kind = if outside {

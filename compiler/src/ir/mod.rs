@@ -49,7 +49,8 @@ pub struct Unit {
     pub steps: Vec<Step>,
     /// The variable that holds what the unit is for, when it is for one thing.
     pub result: Option<String>,
-    /// A recipe that it extends could not be read: there may be steps and variables that nobody sees.
+    /// Part of it, or of what it extends, could not be read: there may be steps and variables that
+    /// nobody sees.
     pub open: bool,
 }
 

@@ -37,9 +37,7 @@ pub fn check(place: &Place<'_, '_>, scope: Scope<'_, '_>, report: &mut Report) {
     if !kind.is_only(holds_none) {
         return;
     }
-    let (what, Some(read)) = (words::quoted(of), words::name(expr)) else {
-        return;
-    };
+    let what = words::quoted(of);
     let (severity, outcome) = match missing {
         Missing::Fail if kind.assumed && default.is_none() => (Severity::Warning, "has no fields"),
         Missing::Fail => (Severity::Error, "has no fields"),
@@ -47,15 +45,15 @@ pub fn check(place: &Place<'_, '_>, scope: Scope<'_, '_>, report: &mut Report) {
     };
     let message = format!("{what} is {} and {outcome}", kind.word());
     let finding = Diagnostic::new(&codes::FIELD_OF_TEXT, expr.span, message).severity(severity);
-    let text = kind.is_only(|kind| matches!(kind, Kind::Text(_)));
     let list = kind.is_only(|kind| matches!(kind, Kind::List(_)));
+    let text = kind.is_only(|kind| matches!(kind, Kind::Text(_)));
     let finding = match scope.set_at(of) {
         Some(span) => finding.label(span, "it is set here"),
         None => finding,
     };
     report.add(if default.is_some() {
         finding.help("make it a map in `context`, or read it whole")
-    } else if text {
+    } else if let (true, Some(read)) = (text, words::name(expr)) {
         finding.help(format!(
             "what a step prints is stored as text, also if it is JSON: add `parse_json: true` to \
              the step that sets it, so that there is a `{read}`"

@@ -17,7 +17,11 @@ pub fn name(expr: &Expr) -> Option<String> {
 
 /// The same in backticks, or a word for what has no name.
 pub fn quoted(expr: &Expr) -> String {
-    name(expr).map_or_else(|| "this".to_string(), |name| format!("`{name}`"))
+    match (name(expr), &expr.kind) {
+        (Some(name), _) => format!("`{name}`"),
+        (None, ExprKind::Field { name, .. }) => format!("`{name}`"),
+        (None, _) => "this".to_string(),
+    }
 }
 
 /// Names for a message: more than a few help nobody.

@@ -1,7 +1,7 @@
 //! One file by itself: read, its dialect chosen, lowered. What it calls and extends is not looked at
 //! here, so what came of it can be kept for other programs.
 
-use super::findings::{no_recipe, not_utf8, unreadable};
+use super::findings::{a_plan, no_recipe, not_utf8, unreadable};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Report};
 use crate::dialect::choose::{Choice, Pins, Reason, choose};
@@ -11,6 +11,7 @@ use crate::source::{Source, SourceId};
 use crate::suppress::{self, Ignore};
 use crate::world::ReadError;
 use bumpalo::Bump;
+use rrc_vm::codec;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -120,11 +121,13 @@ impl Alone {
                 let error = ReadError::TooLarge(bytes.len() as u64);
                 report.add(unreadable(path, id, error));
             }
+            // What is in it is nothing to look at.
+            Ok(bytes) if codec::is_plan(&bytes) => report.add(a_plan(id)),
             Ok(bytes) => {
                 let (text, bad_byte) = doc::read_bytes(bytes);
                 alone.source = Source::new(path, text);
                 match bad_byte {
-                    Some(at) => report.add(not_utf8(id, at, &alone.source.text)),
+                    Some(at) => report.add(not_utf8(id, at)),
                     None => {
                         alone.readable = true;
                         alone.understand(path, &place, &mut report);
@@ -177,12 +180,16 @@ impl Alone {
         let how = dialect::Options {
             deliberate: choice.is_deliberate(),
             undecided: choice.reason == Reason::Default,
+            disputed: choice.reason == Reason::Conflict,
             raw: self.terms.raw,
             timeout_ms: self.terms.timeout_ms,
         };
         let said = report.findings.len();
         self.lowered = dialect::lower(root, id, choice.dialect, how, report);
         if broken {
+            if let Some(lowered) = &mut self.lowered {
+                Arc::make_mut(&mut lowered.unit).open = true;
+            }
             // What could not be read is not missing.
             let mut number = 0;
             report.findings.retain(|finding| {

@@ -63,11 +63,12 @@ pub fn no_recipe(source: SourceId, what: &str, is_json: bool) -> Diagnostic {
     Diagnostic::new(&codes::NOT_A_RECIPE, Span::top(source), what).help(help)
 }
 
-pub fn not_utf8(source: SourceId, at: usize, text: &str) -> Diagnostic {
-    if text.starts_with("RRB\0") {
-        return Diagnostic::new(&codes::NOT_UTF8, Span::top(source), "this is a plan")
-            .help("it has been checked; `rrc run` runs it, and `rrc disasm` shows what is in it");
-    }
+pub fn a_plan(source: SourceId) -> Diagnostic {
+    Diagnostic::new(&codes::NOT_UTF8, Span::top(source), "this is a plan")
+        .help("it has been checked; `rrc run` runs it, and `rrc disasm` shows what is in it")
+}
+
+pub fn not_utf8(source: SourceId, at: usize) -> Diagnostic {
     let message = format!("byte {at} is not UTF-8 text");
     Diagnostic::new(&codes::NOT_UTF8, Span::new(source, at, at), message)
         .help("save the file as UTF-8; if it is not text, it is not a recipe")

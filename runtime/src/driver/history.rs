@@ -11,6 +11,7 @@ use super::perform::Asked;
 use super::{Driver, Stop};
 use crate::event::{RunStatus, What};
 use crate::journal::{Begun, Finish, Past};
+use crate::process::Signal;
 use crate::reply::Args;
 use rrc_vm::fault::FailureKind;
 use rrc_vm::machine::Ticket;
@@ -283,6 +284,9 @@ impl Driver<'_> {
     fn stop_as(&mut self, past: Recall) {
         let held = Recall::into_held(past.held);
         let stopped = past.finish.as_ref().and_then(|finish| {
+            if let Some(signal) = finish.signal.as_deref().and_then(Signal::of) {
+                return Some(Stop::Signal(signal));
+            }
             let status = RunStatus::of(&finish.status)?;
             Some(Stop::Recorded(status, finish.stopped.clone()?))
         });

@@ -27,5 +27,7 @@ pub static AMPLIFIER: Dialect = Dialect {
         steps: 100,
         skipped_elsewhere: false,
     },
+    depths: 1..=20,
+    step_counts: 1..=1000,
     shares_variables: false,
 };

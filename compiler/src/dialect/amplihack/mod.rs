@@ -27,5 +27,7 @@ pub static AMPLIHACK: Dialect = Dialect {
         steps: 200,
         skipped_elsewhere: true,
     },
+    depths: 1..=u32::MAX,
+    step_counts: 1..=u32::MAX,
     shares_variables: true,
 };
