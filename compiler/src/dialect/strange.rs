@@ -250,10 +250,19 @@ pub fn of_no_kind(fields: &Fields<'_>, said: usize, report: &mut Report) {
         number <= said || finding.code != &codes::UNKNOWN_FIELD || !keys.contains(&finding.span)
     });
     if let Some(finding) = report.findings[said..].iter_mut().find(|f| f.span == place) {
-        finding.help = Some(
-            "there are no such steps: write what it does as a bash step, or ask an agent for it"
-                .to_string(),
-        );
+        let mut kinds = [
+            ("command", "bash"),
+            ("prompt", "agent"),
+            ("recipe", "recipe"),
+        ]
+        .iter();
+        finding.help = Some(match kinds.find(|(own, _)| fields.node(own).is_some()) {
+            Some((own, kind)) => format!("write `{kind}`: that is a step with a `{own}`"),
+            None => {
+                "there are no such steps: write what it does as a bash step, or ask an agent for it"
+                    .to_string()
+            }
+        });
     }
 }
 
