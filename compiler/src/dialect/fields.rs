@@ -28,11 +28,6 @@ const fn aliased(
     }
 }
 
-/// A limit of a run; a dialect may allow less.
-const LIMIT: Type = Type::Int {
-    min: 1,
-    max: u32::MAX as i64,
-};
 const COUNT: Type = Type::Int {
     min: 1,
     max: u32::MAX as i64,
@@ -245,8 +240,9 @@ pub static RETRY: Shape = Shape {
 pub static RECURSION: Shape = Shape {
     what: "`recursion`",
     fields: &[
-        field("max_depth", LIMIT, "how deep recipes may call each other"),
-        field("max_total_steps", LIMIT, "how many steps may run in all"),
+        // A dialect may allow less.
+        field("max_depth", COUNT, "how deep recipes may call each other"),
+        field("max_total_steps", COUNT, "how many steps may run in all"),
     ],
     hints: &[
         ("depth", "max_depth"),

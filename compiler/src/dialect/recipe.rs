@@ -622,7 +622,7 @@ fn hidden(id: String, span: Span, kind: StepKind) -> Step {
     }
 }
 
-/// Neighbours of one group run side by side.
+/// Adds a step; neighbours of one group run side by side.
 pub fn add_step(steps: &mut Vec<Step>, item: Doc<'_>, step: Step) {
     match item.get("parallel_group").and_then(|group| group.text()) {
         Some(group) => join_group(steps, group.text(), group.inner(), step),
