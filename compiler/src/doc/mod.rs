@@ -12,7 +12,9 @@ mod mistake;
 pub mod node;
 pub mod scalar;
 pub mod shape;
+mod quick;
 mod trace;
+mod tree;
 pub mod yaml;
 
 pub use fields::Fields;

@@ -2,7 +2,7 @@
 
 use crate::diagnostic::{Applicability, Report};
 use crate::dice::Dice;
-use crate::doc::{Kind, Node, Schema, json, to_json, yaml};
+use crate::doc::{Kind, Node, Schema, json, quick, to_json, yaml};
 use crate::source::SourceId;
 use bumpalo::Bump;
 use serde_json::Value;
@@ -326,4 +326,66 @@ fn json_agrees_with_serde_json() {
         }
     }
     assert!(good > 2000 && bad > 2000, "{good} {bad}");
+}
+
+/// Written plainly, in every way that is read without the parser.
+const PLAIN: &[&str] = &[
+    "# c\nname: demo # d\nversion: 1.0.0\ncontext:\n  user: ada\n  'a b': \"two\\nlines\"\n  none:\n  list: [1, {a: b, c: [x y, 'it''s']}, ]\nsteps:\n  - id: one\n    command: |\n      echo {{user}}\n       more\n\n      end # no comment\n\n    timeout: 5\n\n  # c\n  - id: two\n    prompt: >-\n      fold\n      this\n\n      keep\n  - - nested\n    - {}\n",
+    "steps:\n- id: a\n  env:\n    A: b:c #d\n    B: -x\n- {id: b, type: bash, command: 'true', condition: \"{{no}}\"}\nlast: []\n",
+    "a:\n  b:\n    c: |-\n\n      x\n\n  d: >\n    y\n    z\n\n\n    w\n\n  e: |+\n   k\n\n\nf : g\nh:\n  -\n    i: j\n  - k\n",
+    "list: [\n  a, # c\n  {b: 1,\n   c: },\n  é\n ]\nmap: {\n  'x': y}\nname: é # ü\ntext: |  # c\n  😀\n",
+];
+
+/// Changes one thing that may well leave the text readable: a line moves, goes or is there twice, or a
+/// character becomes another one.
+fn disturb(dice: &mut Dice, sample: &str) -> String {
+    let mut lines: Vec<String> = sample.split_inclusive('\n').map(String::from).collect();
+    let at = dice.below(lines.len());
+    match dice.below(6) {
+        0 => lines[at].insert(0, ' '),
+        1 if lines[at].starts_with(' ') => drop(lines[at].remove(0)),
+        2 => drop(lines.remove(at)),
+        3 => {
+            let line = lines[at].clone();
+            lines.insert(dice.below(lines.len()), line);
+        }
+        4 => lines.insert(at, ["\n", "  \n", "# c\n", "   # c\n"][dice.below(4)].to_string()),
+        _ => {
+            let line = &mut lines[at];
+            let place = line.floor_char_boundary(dice.below(line.len()));
+            line.insert_str(place, dice.pick(PIECES));
+        }
+    }
+    lines.concat()
+}
+
+fn reads_alike(text: &str) -> bool {
+    let [one, other] = [Bump::new(), Bump::new()];
+    let [mut quickly, mut slowly] = [Report::default(), Report::default()];
+    let Some(quick) = quick::read(&one, SourceId(0), text, &mut quickly) else {
+        assert!(quickly.findings.is_empty(), "{text:?}");
+        return false;
+    };
+    let parsed = yaml::parse(&other, SourceId(0), text, &mut slowly);
+    assert_eq!(format!("{:#?}", Some(quick)), format!("{parsed:#?}"), "{text:?}");
+    assert_eq!(format!("{quickly:?}"), format!("{slowly:?}"), "{text:?}");
+    true
+}
+
+#[test]
+fn what_is_read_quickly_is_read_as_the_parser_does() {
+    for text in PLAIN {
+        assert!(reads_alike(text), "{text}");
+    }
+    let mut dice = Dice(0x0b5);
+    let mut plain = 0;
+    for round in 0..4000 {
+        let sample = PLAIN[round % PLAIN.len()];
+        let text = match round % 3 {
+            0 => mutate(&mut dice, sample),
+            _ => disturb(&mut dice, sample),
+        };
+        plain += reads_alike(&text) as usize;
+    }
+    assert!(plain > 800, "{plain}");
 }
