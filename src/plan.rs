@@ -11,10 +11,12 @@ use rrc_compiler::ir::Program;
 use rrc_compiler::source::{Source, Sources, Span};
 use rrc_compiler::world::{ReadError, World};
 use rrc_compiler::{Checked, Options, report, suppress};
+use rrc_runtime::os;
 use rrc_vm::codec::{self, DecodeFailure};
 use rrc_vm::plan::Plan;
 use rrc_vm::value::Map;
 use rrc_vm::verify::{Verified, verify};
+use std::fs;
 use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::sync::Arc;
@@ -24,6 +26,9 @@ pub type Found<T> = Result<T, u8>;
 
 /// The largest plan that is read; a recipe of the largest size makes one a tenth of this.
 const MOST_BYTES: usize = 64 << 20;
+
+/// A recipe of so many bytes takes more than a megabyte of memory to compile.
+const LARGE: u64 = 32 << 10;
 
 /// Whether a path names a compiled plan.
 pub fn is_plan(path: &str) -> bool {
@@ -84,6 +89,9 @@ pub fn compile(
         secrets,
         ..global.options()
     };
+    if fs::metadata(path).is_ok_and(|file| file.len() > LARGE) {
+        os::expect_memory();
+    }
     let checked = rrc_compiler::check(&Disk::new(global, config), path, options, &mut sources);
     if global.verbose
         && let Some(line) = choice(path, &checked, &sources)

@@ -49,6 +49,43 @@ pub fn missing_protections() -> &'static [&'static str] {
     }
 }
 
+// ---- memory -------------------------------------------------------------------------------
+
+/// Prepares for some megabytes that will be needed at once: the system gives them in pages of two
+/// megabytes, which takes a tenth of the time that as many small ones take. A hint: where it is not taken,
+/// nothing else changes.
+#[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
+pub fn expect_memory() {
+    const LARGE: usize = 2 << 20;
+    const SMALL: usize = 4 << 10;
+    const MOST: c_int = 16 * LARGE as c_int;
+    // SAFETY: the C library's settings are its own to keep; its heap may be moved on by others, which it
+    // allows for; and what is advised about lies in the heap, whose contents the advice does not change.
+    unsafe {
+        libc::mallopt(libc::M_TOP_PAD, LARGE as c_int);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, MOST);
+        libc::mallopt(libc::M_MMAP_THRESHOLD, MOST);
+        // A large page is given at the first touch, and only if none of its small pages has been touched.
+        // So the heap is moved on to just before one: what the library notes about the memory below is in
+        // the small page before it, and behind two large ones.
+        let end = libc::sbrk(0).cast::<u8>();
+        let large = end.wrapping_add(SMALL).align_offset(LARGE);
+        if libc::sbrk(large as libc::intptr_t) as isize == -1 {
+            return;
+        }
+        // A compiler would leave out what is freed at once.
+        let grown = std::hint::black_box(libc::malloc(2 * LARGE));
+        let start = end.wrapping_add(SMALL + large).cast();
+        if start as usize - SMALL <= grown as usize && (grown as usize) < start as usize {
+            libc::madvise(start, 2 * LARGE, libc::MADV_HUGEPAGE);
+        }
+        libc::free(grown);
+    }
+}
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu", not(miri))))]
+pub fn expect_memory() {}
+
 // ---- descriptors --------------------------------------------------------------------------
 
 pub fn set_nonblocking(fd: impl AsFd) -> io::Result<()> {

@@ -300,7 +300,9 @@ impl<'a, 'm> Builder<'a, 'm> {
                     } else {
                         Style::Single
                     };
-                    text = self.arena.alloc_str(&yaml::unquote(written).unwrap_or_default());
+                    text = self
+                        .arena
+                        .alloc_str(&yaml::unquote(written).unwrap_or_default());
                 }
                 _ if range.end <= mask.range.end => {
                     text = written;

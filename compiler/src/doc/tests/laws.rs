@@ -349,7 +349,10 @@ fn disturb(dice: &mut Dice, sample: &str) -> String {
             let line = lines[at].clone();
             lines.insert(dice.below(lines.len()), line);
         }
-        4 => lines.insert(at, ["\n", "  \n", "# c\n", "   # c\n"][dice.below(4)].to_string()),
+        4 => lines.insert(
+            at,
+            ["\n", "  \n", "# c\n", "   # c\n"][dice.below(4)].to_string(),
+        ),
         _ => {
             let line = &mut lines[at];
             let place = line.floor_char_boundary(dice.below(line.len()));
@@ -367,7 +370,11 @@ fn reads_alike(text: &str) -> bool {
         return false;
     };
     let parsed = yaml::parse(&other, SourceId(0), text, &mut slowly);
-    assert_eq!(format!("{:#?}", Some(quick)), format!("{parsed:#?}"), "{text:?}");
+    assert_eq!(
+        format!("{:#?}", Some(quick)),
+        format!("{parsed:#?}"),
+        "{text:?}"
+    );
     assert_eq!(format!("{quickly:?}"), format!("{slowly:?}"), "{text:?}");
     true
 }
