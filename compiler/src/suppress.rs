@@ -54,7 +54,8 @@ pub fn comments(source: SourceId, text: &str, root: Option<Node<'_>>) -> Vec<Ign
     if memchr::memmem::find(text.as_bytes(), b"rrc:").is_none() {
         return found;
     }
-    let scalars = root.map(Scalars::new).unwrap_or_default();
+    // A comment that pins a dialect silences nothing, and most that are meant for rrc are such.
+    let scalars = LazyCell::new(|| root.map(Scalars::new).unwrap_or_default());
     // Many comments may stand on one line, or speak for the same one: each line is read once.
     let mut line = 0..0;
     let mut text_from = 0;
@@ -64,10 +65,6 @@ pub fn comments(source: SourceId, text: &str, root: Option<Node<'_>>) -> Vec<Ign
         let Some(start) = comment_start(text, at).filter(|start| *start >= after) else {
             continue;
         };
-        let place = scalars.standing(start as u32);
-        if place == Standing::Quoted {
-            continue;
-        }
         if start >= line.end {
             let begin = text[..start].rfind('\n').map_or(0, |before| before + 1);
             line = begin..line_end(text, at);
@@ -78,6 +75,10 @@ pub fn comments(source: SourceId, text: &str, root: Option<Node<'_>>) -> Vec<Ign
         let Some(form) = form(source, text, at + "rrc:".len(), end) else {
             continue;
         };
+        let place = scalars.standing(start as u32);
+        if place == Standing::Quoted {
+            continue;
+        }
         // What stands in the list of a comment is no other comment.
         if let Form::Listed(_, inner) = &form {
             after = inner.end as usize;

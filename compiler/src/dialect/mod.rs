@@ -17,6 +17,7 @@ mod loops;
 mod model;
 mod order;
 mod pace;
+mod plain;
 mod portable;
 mod printed;
 mod raw;

@@ -1,7 +1,8 @@
 //! JSON that a script prints and a step reads: a value that is pasted between its quotes breaks it
 //! as soon as it holds a quote, a backslash or a line break.
 
-use super::text::{Lower, Plain};
+use super::plain::Plain;
+use super::text::Lower;
 use crate::codes;
 use crate::diagnostic::{Applicability, Diagnostic, Edit, Fix, Label, Report};
 use crate::doc::fields::Fields;
@@ -44,7 +45,7 @@ impl Lower<'_> {
 /// Looks at the texts that a script prints. `tame` are the variables that do not hold any text.
 pub fn check(
     written: Written<'_>,
-    plain: &Plain,
+    plain: &Plain<'_>,
     holes: &[Hole],
     positions: &[Position],
     tame: &FxHashSet<String>,

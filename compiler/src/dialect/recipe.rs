@@ -60,6 +60,7 @@ pub fn lower(
         timeout_ms: options.timeout_ms,
         infer_kind: dialect.infer_kind || options.disputed,
         facts: Vec::new(),
+        step: None,
         given: Vec::new(),
         pasted: Vec::new(),
         quoted: Vec::new(),
@@ -172,6 +173,7 @@ pub fn lower_expression(
         timeout_ms: None,
         infer_kind: dialect.infer_kind,
         facts: Vec::new(),
+        step: None,
         given: Vec::new(),
         pasted: Vec::new(),
         quoted: Vec::new(),
@@ -249,8 +251,8 @@ impl Lower<'_> {
         for entry in fields.map("context", self.report).unwrap_or_default() {
             let Some(name) = entry.name() else { continue };
             let default = literal(entry.value, self.dialect.schema, self.report);
-            let help = "write the value itself, or put it together where it is read";
-            strange::unfilled_value(entry.value, help, self.report);
+            let help = || "write the value itself, or put it together where it is read".to_string();
+            strange::unfilled_value(entry.value, &help, self.report);
             if default != Literal::Null && default != Literal::Text(String::new()) {
                 self.tame.insert(name.to_string());
             }
@@ -450,7 +452,11 @@ impl Lower<'_> {
         }
         let mut steps = Vec::with_capacity(items.len());
         for (index, item) in items.iter().enumerate() {
-            self.step_fact(*item, index);
+            if self.dialect.reserved.contains(&"step") {
+                let id = item.get("id").and_then(|id| id.text());
+                let id = id.map_or("", |id| id.text());
+                self.step = Some((id.to_string(), index));
+            }
             if let Some(step) = self.step(*item) {
                 add_step(&mut steps, *item, step);
             }
@@ -458,32 +464,7 @@ impl Lower<'_> {
         steps
     }
 
-    /// Which step it is, for texts that ask.
-    fn step_fact(&mut self, item: Doc<'_>, index: usize) {
-        if !self.dialect.reserved.contains(&"step") {
-            return;
-        }
-        let id = item
-            .get("id")
-            .and_then(|id| id.text())
-            .map_or("", |id| id.text());
-        let mut fact = vec![
-            ("id".to_string(), Literal::Text(id.to_string())),
-            ("index".to_string(), Literal::Int(index as i64)),
-        ];
-        let stage = self.facts.iter().find(|(name, _)| *name == "stage");
-        if let Some((_, Literal::Map(stage))) = stage {
-            fact.extend(
-                stage
-                    .iter()
-                    .filter(|(name, _)| name == "name")
-                    .map(|(_, name)| ("stage".to_string(), name.clone())),
-            );
-        }
-        self.fact("step", Literal::Map(fact));
-    }
-
-    fn fact(&mut self, name: &'static str, fact: Literal) {
+    fn set_fact(&mut self, name: &'static str, fact: Literal) {
         self.facts.retain(|(known, _)| *known != name);
         self.facts.push((name, fact));
     }
@@ -531,7 +512,7 @@ impl Lower<'_> {
                     ("name".to_string(), Literal::Text(name.to_string())),
                     ("index".to_string(), Literal::Int(index as i64)),
                 ];
-                self.fact("stage", Literal::Map(fact));
+                self.set_fact("stage", Literal::Map(fact));
             }
             fields.require("steps", self.report);
             if let Some(items) = fields.list("steps", self.report) {

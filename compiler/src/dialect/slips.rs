@@ -81,6 +81,10 @@ fn lines_become_one(node: Node<'_>, report: &mut Report) {
     }) else {
         return;
     };
+    // A line that has become part of another was longer by its indentation.
+    if text.inner().range().len() == text.text().len() {
+        return;
+    }
     let mut quotes = [false; 2];
     for (at, byte) in text.text().bytes().enumerate() {
         match byte {

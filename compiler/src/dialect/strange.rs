@@ -108,14 +108,14 @@ pub fn unfilled(fields: &Fields<'_>, report: &mut Report) {
     ];
     for field in AS_WRITTEN {
         if let Some(node) = fields.node(field) {
-            let help = format!("write what `{field}` is: it is not made from variables");
+            let help = || format!("write what `{field}` is: it is not made from variables");
             unfilled_value(node, &help, report);
         }
     }
 }
 
 /// The first hole in a value that is taken as it is.
-pub fn unfilled_value(node: Node<'_>, help: &str, report: &mut Report) -> bool {
+pub fn unfilled_value(node: Node<'_>, help: &dyn Fn() -> String, report: &mut Report) -> bool {
     match node.kind {
         Kind::Broken => false,
         Kind::List(items) => items.iter().any(|item| unfilled_value(*item, help, report)),
@@ -135,7 +135,7 @@ pub fn unfilled_value(node: Node<'_>, help: &str, report: &mut Report) -> bool {
             let written = &text.text()[hole.range.clone()];
             let message = format!("no hole is filled in here: `{written}` stays as it is written");
             let span = text.span(hole.range);
-            report.add(Diagnostic::new(&codes::NOT_A_HOLE, span, message).help(help));
+            report.add(Diagnostic::new(&codes::NOT_A_HOLE, span, message).help(help()));
             true
         }
     }

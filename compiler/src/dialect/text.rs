@@ -5,6 +5,7 @@
 
 use super::blocks::{self, Tags};
 use super::halves::{self, Suspect};
+use super::plain::Plain;
 use super::variables::shell_names;
 use super::{Dialect, counted, portable, printed};
 use crate::codes::{self, Severity};
@@ -20,7 +21,6 @@ use crate::source::Span;
 use rrc_vm::isa::Builtin;
 use rustc_hash::FxHashSet;
 use smallvec::{SmallVec, smallvec};
-use std::ops::Range;
 
 /// How much is said about one condition.
 const MOST_PROBLEMS: usize = 3;
@@ -37,6 +37,8 @@ pub struct Lower<'r> {
     pub infer_kind: bool,
     /// What names mean that stand for facts about the recipe.
     pub facts: Vec<(&'static str, Literal)>,
+    /// The step that is being read and its number, where texts may ask for it.
+    pub step: Option<(String, usize)>,
     /// What the recipe reads that only the runner can give.
     pub given: Vec<&'static str>,
     /// Holes whose values the author wants pasted into shell text: the variable, and the hole.
@@ -170,8 +172,12 @@ impl Lower<'_> {
     }
 
     pub(super) fn name(&self, name: &str, span: Span) -> Expr {
-        match self.facts.iter().find(|(known, _)| *known == name) {
-            Some((_, fact)) => fact.clone().expr(span),
+        let fact = match name {
+            "step" => self.step_fact(),
+            _ => self.fact(name).cloned(),
+        };
+        match fact {
+            Some(fact) => fact.expr(span),
             None => {
                 let kind = ExprKind::Var {
                     name: name.to_string(),
@@ -180,6 +186,25 @@ impl Lower<'_> {
                 Expr { span, kind }
             }
         }
+    }
+
+    fn fact(&self, name: &str) -> Option<&Literal> {
+        let fact = self.facts.iter().find(|(known, _)| *known == name);
+        fact.map(|(_, fact)| fact)
+    }
+
+    /// Which step it is, for texts that ask.
+    fn step_fact(&self) -> Option<Literal> {
+        let (id, index) = self.step.as_ref()?;
+        let mut fact = vec![
+            ("id".to_string(), Literal::Text(id.clone())),
+            ("index".to_string(), Literal::Int(*index as i64)),
+        ];
+        if let Some(Literal::Map(stage)) = self.fact("stage") {
+            let name = stage.iter().find(|(name, _)| name == "name");
+            fact.extend(name.map(|(_, name)| ("stage".to_string(), name.clone())));
+        }
+        Some(Literal::Map(fact))
     }
 
     /// A condition. One that cannot be read has been reported, and is no condition.
@@ -517,7 +542,7 @@ impl Lower<'_> {
     fn broken_script(
         &mut self,
         written: Written<'_>,
-        plain: &Plain,
+        plain: &Plain<'_>,
         holes: &[shell::HoleAt],
     ) -> Option<usize> {
         let broken = shell::broken(&plain.text, holes)?;
@@ -536,7 +561,7 @@ impl Lower<'_> {
         (!broken.harmless).then_some(start)
     }
 
-    fn shell_problem(&mut self, written: Written<'_>, plain: &Plain, problem: shell::Problem) {
+    fn shell_problem(&mut self, written: Written<'_>, plain: &Plain<'_>, problem: shell::Problem) {
         let span = written.span(plain.written(problem.range));
         let mut finding = Diagnostic::new(problem.code, span, problem.message).help(problem.help);
         finding.fix = problem.fix.and_then(|repair| {
@@ -580,59 +605,6 @@ fn part(piece: shell::Piece, value: impl Fn(usize) -> Expr) -> Option<ScriptPart
         shell::Piece::Paste(hole) => Some(ScriptPart::Paste(value(hole))),
         shell::Piece::Words(hole) => Some(ScriptPart::Words(value(hole))),
         shell::Piece::Delimiter(_) => None,
-    }
-}
-
-/// Shell text without the escapes of holes, and where each hole stands in it.
-pub(super) struct Plain {
-    pub text: String,
-    pub holes: Vec<Range<usize>>,
-    /// Where a run of the text starts here, and in what was written.
-    runs: Vec<(usize, usize)>,
-}
-
-impl Plain {
-    fn of(written: &str, pieces: Vec<Piece>) -> (Plain, Vec<Hole>) {
-        let mut plain = Plain {
-            text: String::with_capacity(written.len()),
-            holes: Vec::with_capacity(pieces.len()),
-            runs: Vec::with_capacity(pieces.len()),
-        };
-        let mut holes = Vec::with_capacity(pieces.len());
-        for piece in pieces {
-            let range = match &piece {
-                Piece::Literal(range) => range.clone(),
-                Piece::Hole(hole) => hole.range.clone(),
-            };
-            let start = plain.text.len();
-            plain.runs.push((start, range.start));
-            plain.text.push_str(&written[range]);
-            if let Piece::Hole(hole) = piece {
-                plain.holes.push(start..plain.text.len());
-                holes.push(hole);
-            }
-        }
-        (plain, holes)
-    }
-
-    pub fn written(&self, range: Range<usize>) -> Range<usize> {
-        let place = |at: usize| {
-            let run = self
-                .runs
-                .partition_point(|(start, _)| *start <= at)
-                .saturating_sub(1);
-            self.runs
-                .get(run)
-                .map_or(at, |(here, there)| at - here + there)
-        };
-        let start = place(range.start);
-        // The end belongs to the run of the last byte, not to the one that follows.
-        let end = if range.end > range.start {
-            place(range.end - 1) + 1
-        } else {
-            start
-        };
-        start..end
     }
 }
 

@@ -4,11 +4,12 @@
 //! again. Knows no field by name: names are in the shapes of the dialects.
 
 use super::node::{Entry, Kind, Node, Text};
-use super::scalar::{Plain, Schema, resolve};
+use super::scalar::{Plain, Schema, is_null, resolve};
 use super::shape::{Field, Shape, Type, bounds, choices, nested};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Fix, Label, Report, is_plural, is_slip, nearest};
 use crate::source::Span;
+use smallvec::SmallVec;
 use std::ops::RangeInclusive;
 
 /// How a value is named behind "not".
@@ -123,7 +124,7 @@ pub struct Fields<'a> {
     node: Node<'a>,
     schema: Schema,
     /// The fields that are there, by their places in the shape: far fewer than it has.
-    found: Vec<(usize, Entry<'a>)>,
+    found: SmallVec<[(usize, &'a Entry<'a>); 8]>,
     /// The marks of their names: most fields that are asked for are not there.
     marks: u64,
 }
@@ -148,23 +149,27 @@ impl<'a> Fields<'a> {
             shape,
             node,
             schema,
-            found: Vec::new(),
+            found: SmallVec::new(),
             marks: 0,
         };
         let Kind::Map(entries) = node.kind else {
             wrong_type(&article(shape.what), "a map", node, schema, report);
             return fields;
         };
-        fields.found.reserve(entries.len());
         let mut strange = Vec::new();
         for entry in entries {
-            fields.place(*entry, &mut strange, report);
+            fields.place(entry, &mut strange, report);
         }
         fields.strange(&strange, report);
         fields
     }
 
-    fn place(&mut self, entry: Entry<'a>, strange: &mut Vec<Entry<'a>>, report: &mut Report) {
+    fn place(
+        &mut self,
+        entry: &'a Entry<'a>,
+        strange: &mut Vec<&'a Entry<'a>>,
+        report: &mut Report,
+    ) {
         let Some(name) = entry.name() else {
             return wrong_type(
                 "the name of a field",
@@ -206,7 +211,7 @@ impl<'a> Fields<'a> {
 
     /// What stands under a name with a slip in it is taken for what was meant: that it is missing,
     /// and all that needs it, is no second mistake.
-    fn read_on(&mut self, name: &str, better: &'static str, entry: Entry<'a>) {
+    fn read_on(&mut self, name: &str, better: &'static str, entry: &'a Entry<'a>) {
         let near = is_slip(name, better) || is_plural(name, better);
         let Some(index) = self.shape.index(better).filter(|_| near) else {
             return;
@@ -217,16 +222,16 @@ impl<'a> Fields<'a> {
         }
     }
 
-    fn keep(&mut self, index: usize, entry: Entry<'a>) {
+    fn keep(&mut self, index: usize, entry: &'a Entry<'a>) {
         self.marks |= mark(self.shape.fields[index].name);
         self.found.push((index, entry));
     }
 
     /// Fields that are like none of the shape. Where there are many, they all have the same cause.
-    fn strange(&self, keys: &[Entry<'a>], report: &mut Report) {
+    fn strange(&self, keys: &[&'a Entry<'a>], report: &mut Report) {
         const OFTEN: usize = 3;
         for (number, entry) in keys.iter().enumerate().take(OFTEN) {
-            self.unknown(entry.name().unwrap_or(""), *entry, None, report);
+            self.unknown(entry.name().unwrap_or(""), entry, None, report);
             let rest = keys.len() - number - 1;
             if number + 1 == OFTEN
                 && rest > 0
@@ -249,7 +254,7 @@ impl<'a> Fields<'a> {
     fn unknown(
         &self,
         name: &str,
-        entry: Entry<'a>,
+        entry: &Entry<'a>,
         better: Option<&'static str>,
         report: &mut Report,
     ) {
@@ -280,7 +285,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The advice to write another name, and the fix where that alone is enough.
-    fn rename(&self, found: Diagnostic, entry: Entry<'a>, better: &'static str) -> Diagnostic {
+    fn rename(&self, found: Diagnostic, entry: &Entry<'a>, better: &'static str) -> Diagnostic {
         let field = self.shape.field(better);
         // Renaming to a name that is there already would only move the mistake.
         if field.is_some_and(|field| self.written(field)) {
@@ -352,14 +357,14 @@ impl<'a> Fields<'a> {
     }
 
     #[inline]
-    fn slot(&self, name: &str) -> Option<(&'static Field, Entry<'a>)> {
+    fn slot(&self, name: &str) -> Option<(&'static Field, &'a Entry<'a>)> {
         match self.marks & mark(name) {
             0 => None,
             _ => self.search(name),
         }
     }
 
-    fn search(&self, name: &str) -> Option<(&'static Field, Entry<'a>)> {
+    fn search(&self, name: &str) -> Option<(&'static Field, &'a Entry<'a>)> {
         debug_assert!(
             self.shape.fields.iter().any(|field| field.name == name),
             "a shape names every field it is asked for"
@@ -371,25 +376,30 @@ impl<'a> Fields<'a> {
     }
 
     /// Key and value as written, even if the value is null or unreadable.
-    pub fn entry(&self, name: &str) -> Option<Entry<'a>> {
+    #[inline]
+    pub fn entry(&self, name: &str) -> Option<&'a Entry<'a>> {
         self.slot(name).map(|(_, entry)| entry)
     }
 
     /// The value, if one is given: null is absent, and so is what could not be read.
+    #[inline]
     pub fn node(&self, name: &str) -> Option<Node<'a>> {
         self.present(name).map(|(_, node)| node)
     }
 
+    #[inline]
     pub fn has(&self, name: &str) -> bool {
         self.node(name).is_some()
     }
 
     /// The name of the field as written, without its colon and quotes.
+    #[inline]
     pub fn key_span(&self, name: &str) -> Option<Span> {
         self.entry(name).map(|entry| name_span(entry.key))
     }
 
     /// The value as written.
+    #[inline]
     pub fn value_span(&self, name: &str) -> Option<Span> {
         self.entry(name).map(|entry| entry.value.span)
     }
@@ -444,19 +454,32 @@ impl<'a> Fields<'a> {
         );
     }
 
+    #[inline]
     pub fn present(&self, name: &str) -> Option<(&'static Field, Node<'a>)> {
-        let (field, Entry { value, .. }) = self.slot(name)?;
+        match self.marks & mark(name) {
+            0 => None,
+            _ => self.given(name),
+        }
+    }
+
+    fn given(&self, name: &str) -> Option<(&'static Field, Node<'a>)> {
+        let (field, Entry { value, .. }) = self.search(name)?;
         let null = match value.kind {
             Kind::Broken => true,
-            Kind::Scalar(scalar) => resolve(scalar, self.schema) == Plain::Null,
+            Kind::Scalar(scalar) => is_null(scalar, self.schema),
             _ => false,
         };
-        (!null).then_some((field, value))
+        (!null).then_some((field, *value))
     }
 
     /// A scalar as text; numbers and booleans as they are written.
+    #[inline]
     pub fn text(&self, name: &str, report: &mut Report) -> Option<Text<'a>> {
         let (field, node) = self.present(name)?;
+        self.as_text(field, node, report)
+    }
+
+    fn as_text(&self, field: &Field, node: Node<'a>, report: &mut Report) -> Option<Text<'a>> {
         let text = node.text();
         if text.is_none() {
             self.wrong(field, "text", node, report);
@@ -464,8 +487,13 @@ impl<'a> Fields<'a> {
         text
     }
 
+    #[inline]
     pub fn boolean(&self, name: &str, report: &mut Report) -> Option<bool> {
         let (field, node) = self.present(name)?;
+        self.as_boolean(field, node, report)
+    }
+
+    fn as_boolean(&self, field: &Field, node: Node<'a>, report: &mut Report) -> Option<bool> {
         let Kind::Scalar(scalar) = node.kind else {
             self.wrong(field, "true or false", node, report);
             return None;
@@ -501,6 +529,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A whole number, also written as text, within the bounds of its field.
+    #[inline]
     pub fn integer(&self, name: &str, report: &mut Report) -> Option<i64> {
         let (field, _) = self.present(name)?;
         let (min, max) = bounds(&field.ty).unwrap_or((i64::MIN, i64::MAX));
@@ -623,7 +652,7 @@ impl<'a> Fields<'a> {
     /// Holds fields against their types, for those that nobody asks for.
     pub fn check(&self, names: &[&str], report: &mut Report) {
         for name in names {
-            let Some(field) = self.shape.field(name) else {
+            let Some((field, _)) = self.slot(name) else {
                 continue;
             };
             match &field.ty {

@@ -27,7 +27,9 @@ pub(super) fn read<'a>(
     text: &'a str,
     report: &mut Report,
 ) -> Option<Node<'a>> {
-    if !text.bytes().all(is_usual) && !text.chars().all(is_printable) {
+    // Whole chunks, so that the processor can look at many bytes at once.
+    let unusual = |chunk: &[u8]| chunk.iter().fold(false, |any, byte| any | !is_usual(*byte));
+    if text.as_bytes().chunks(64).any(unusual) && !text.chars().all(is_printable) {
         return None;
     }
     let mut quick = Quick {
@@ -159,12 +161,21 @@ impl<'a> Quick<'a> {
     }
 
     fn scalar(&mut self, text: Cow<'a, str>, style: Style, range: Range<usize>) {
-        self.builder.scalar(text, style, 0, None, range);
+        match text {
+            Cow::Borrowed(text) => {
+                let quote = usize::from(style != Style::Plain);
+                let from = range.start + quote;
+                self.builder.verbatim(text, style, range, from);
+            }
+            Cow::Owned(_) => self.builder.scalar(text, style, 0, None, range),
+        }
     }
 
     /// A value that is not written, after the colon at this place.
     fn missing(&mut self, colon: usize) {
-        self.scalar(Cow::Borrowed("~"), Style::Plain, colon..colon);
+        let missing = Cow::Borrowed("~");
+        self.builder
+            .scalar(missing, Style::Plain, 0, None, colon..colon);
     }
 
     /// Whether an item of a list begins here.

@@ -39,6 +39,12 @@ pub fn resolve(scalar: &Scalar<'_>, schema: Schema) -> Plain {
     }
 }
 
+/// Whether a scalar resolves to nothing, which most are too long for.
+pub fn is_null(scalar: &Scalar<'_>, schema: Schema) -> bool {
+    (scalar.text.len() <= "null".len() || scalar.tag.is_some())
+        && resolve(scalar, schema) == Plain::Null
+}
+
 /// Whether YAML 1.1 and YAML 1.2 give the scalar different values.
 pub fn differs(scalar: &Scalar<'_>) -> bool {
     if scalar.style != Style::Plain || scalar.tag.is_some() {

@@ -55,9 +55,11 @@ impl Shape {
     }
 
     pub(super) fn index(&self, name: &str) -> Option<usize> {
+        // Most names differ in their first letter, which is the quickest to see.
+        let first = name.as_bytes().first();
         self.fields
             .iter()
-            .position(|field| field.name == name)
+            .position(|field| field.name.as_bytes().first() == first && field.name == name)
             .or_else(|| self.fields.iter().position(|f| f.aliases.contains(&name)))
     }
 

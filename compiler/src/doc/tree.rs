@@ -332,6 +332,21 @@ impl<'a, 'm> Builder<'a, 'm> {
         self.complete(node, anchor, weight, 0);
     }
 
+    /// A scalar that stands in the source as it is, from `from` on.
+    pub fn verbatim(&mut self, text: &'a str, style: Style, range: Range<usize>, from: usize) {
+        self.last = range.clone();
+        let weight = 1 + range.len();
+        self.total += weight;
+        let scalar = self.arena.alloc(Scalar {
+            text,
+            style,
+            tag: None,
+            trace: Trace::Straight(from as u32),
+        });
+        let node = Node::new(self.span(range), Kind::Scalar(scalar));
+        self.complete(node, 0, weight, 0);
+    }
+
     /// Whether a block scalar's last line has content but no line break.
     fn ends_in_a_line(&self, range: Range<usize>) -> bool {
         let breaks = ['\n', '\r'];

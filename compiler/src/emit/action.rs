@@ -13,21 +13,28 @@ use crate::ir::{
 };
 use crate::shell::needed;
 use rrc_vm::isa::{Builtin, Instr, Kind, Status};
-use rrc_vm::plan::{HostCall, HostKind, NeedKind, StepKind};
+use rrc_vm::plan::{ConstId, HostCall, HostKind, NeedKind, StepKind};
+use smallvec::SmallVec;
 
 /// The arguments of one call, as far as they have been worked out.
 pub(super) struct Arguments {
     kind: HostKind,
-    fixed: Vec<(String, Literal)>,
+    fixed: SmallVec<[(&'static str, Fixed); 8]>,
     /// The number of the parameter, and what pushes it.
     open: Vec<(usize, Instr)>,
+}
+
+enum Fixed {
+    Literal(Literal),
+    /// In the table already.
+    Known(ConstId),
 }
 
 impl Arguments {
     pub fn new(kind: HostKind) -> Arguments {
         Arguments {
             kind,
-            fixed: Vec::new(),
+            fixed: SmallVec::new(),
             open: Vec::new(),
         }
     }
@@ -36,8 +43,13 @@ impl Arguments {
         self.fixed.is_empty() && self.open.is_empty()
     }
 
-    pub fn fix(&mut self, param: &str, value: Literal) {
-        self.fixed.push((param.to_string(), value));
+    pub fn fix(&mut self, param: &'static str, value: Literal) {
+        self.fixed.push((param, Fixed::Literal(value)));
+    }
+
+    pub fn fix_text(&mut self, tables: &mut Tables, param: &'static str, text: &str) {
+        let known = tables.text_literal(text);
+        self.fixed.push((param, Fixed::Known(known)));
     }
 
     /// The argument is what this instruction pushes.
@@ -68,7 +80,15 @@ impl Arguments {
                 w.free(local);
             }
         }
-        let fixed = tables.literal(&Literal::Map(self.fixed));
+        let fixed = self.fixed.into_iter().map(|(param, value)| {
+            let value = match value {
+                Fixed::Literal(literal) => tables.literal(&literal),
+                Fixed::Known(known) => known,
+            };
+            (tables.text(param), value)
+        });
+        let fixed = fixed.collect();
+        let fixed = tables.map(fixed);
         tables.calls.push(HostCall {
             kind: self.kind,
             step,
@@ -99,7 +119,7 @@ impl Emitter<'_> {
             Action::Flow(flow) => return self.flow(w, flow, deadline, failed),
             Action::Approve(approve) => {
                 let mut call = Arguments::new(HostKind::Approve);
-                call.fix("stage", Literal::Text(approve.stage.clone()));
+                call.fix_text(&mut self.tables, "stage", &approve.stage);
                 self.text(w, &mut call, "prompt", &approve.prompt, failed);
                 if let Some(ms) = approve.timeout_ms {
                     call.fix(
@@ -191,7 +211,7 @@ impl Emitter<'_> {
             ("model", &agent.model),
         ] {
             if let Some(text) = text {
-                call.fix(param, Literal::Text(text.clone()));
+                call.fix_text(&mut self.tables, param, text);
             }
         }
         let name = agent.agent.as_deref().unwrap_or_default();
@@ -386,12 +406,12 @@ impl Emitter<'_> {
         &mut self,
         w: &mut Writer,
         call: &mut Arguments,
-        param: &str,
+        param: &'static str,
         text: &Text,
         failed: Label,
     ) {
         match text.as_literal() {
-            Some(literal) => call.fix(param, Literal::Text(literal.to_string())),
+            Some(literal) => call.fix_text(&mut self.tables, param, literal),
             None => {
                 expr::text(w, &mut self.tables, text);
                 w.push(Instr::JumpFailed { to: w.to(failed) });
@@ -404,7 +424,7 @@ impl Emitter<'_> {
         &mut self,
         w: &mut Writer,
         call: &mut Arguments,
-        param: &str,
+        param: &'static str,
         expr: &Expr,
         failed: Label,
     ) {
@@ -553,7 +573,7 @@ impl Emitter<'_> {
             name: error,
         });
         let mut call = Arguments::new(HostKind::Hook);
-        call.fix("event", Literal::Text(name.to_string()));
+        call.fix_text(&mut self.tables, "event", name);
         call.fix("timeout_ms", Literal::Int(HOOK_TIMEOUT_MS));
         self.script(&mut w, &mut call, script, wrong);
         if self.program.units[self.current].exports == Exports::Everything {

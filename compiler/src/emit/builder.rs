@@ -13,6 +13,7 @@ use rrc_vm::plan::{
     Texts,
 };
 use rustc_hash::{FxBuildHasher, FxHashMap};
+use smallvec::SmallVec;
 use std::cell::Cell;
 
 /// A place in a function that is jumped to, maybe before it is known where it is.
@@ -40,8 +41,11 @@ enum ConstKey {
     Float(u64),
     Text(TextId),
     List(Vec<ConstId>),
-    Map(Vec<(TextId, ConstId)>),
+    Map(MapKey),
 }
+
+/// The fields of a map. Few have more, and only those take memory of their own.
+type MapKey = SmallVec<[(TextId, ConstId); 6]>;
 
 impl Tables {
     pub fn text(&mut self, text: &str) -> TextId {
@@ -87,6 +91,15 @@ impl Tables {
             ),
         };
         self.constant(key)
+    }
+
+    pub fn text_literal(&mut self, text: &str) -> ConstId {
+        let key = ConstKey::Text(self.text(text));
+        self.constant(key)
+    }
+
+    pub fn map(&mut self, fields: MapKey) -> ConstId {
+        self.constant(ConstKey::Map(fields))
     }
 
     fn constant(&mut self, key: ConstKey) -> ConstId {

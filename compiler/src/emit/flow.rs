@@ -677,7 +677,7 @@ impl Emitter<'_> {
         call.open(w, "stdin");
         if let Some(cwd) = &self.around.cwd {
             match cwd.as_literal() {
-                Some(cwd) => call.fix("cwd", Literal::Text(cwd.to_string())),
+                Some(cwd) => call.fix_text(&mut self.tables, "cwd", cwd),
                 None => {
                     let name = self.tables.text(CWD);
                     w.push(Instr::VarOrNull { scope: SCOPE, name });

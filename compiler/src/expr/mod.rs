@@ -6,10 +6,9 @@
 
 pub mod ast;
 mod calls;
+mod descent;
 mod explain;
 pub mod holes;
-#[cfg(test)]
-mod oracle;
 mod parser;
 mod print;
 #[cfg(test)]

@@ -18,7 +18,7 @@ use super::ast::{Comparison, Expr, ExprKind};
 use super::explain::explain;
 use super::holes::{Path, hole_at, plain_meaning};
 use super::tokens::{Kind, Token, bad, lex};
-use super::{BareWords, Problem, calls};
+use super::{BareWords, Problem, calls, descent};
 use chumsky::error::Cheap;
 use chumsky::input::{Input as _, MappedInput};
 use chumsky::prelude::*;
@@ -142,7 +142,15 @@ type Input<'s> = MappedInput<'s, Kind, SimpleSpan, &'s [Token]>;
 type Errors = extra::Err<Cheap>;
 
 /// The tree, or the index of the token that cannot stand where it stands.
-pub(super) fn tree(text: &str, tokens: &[Token], bare: BareWords) -> Result<Expr, usize> {
+fn tree(text: &str, tokens: &[Token], bare: BareWords) -> Result<Expr, usize> {
+    match descent::tree(text, tokens, bare) {
+        Some(tree) => Ok(tree),
+        None => grammatical(text, tokens, bare),
+    }
+}
+
+/// The same, by the grammar alone.
+pub(super) fn grammatical(text: &str, tokens: &[Token], bare: BareWords) -> Result<Expr, usize> {
     let end = SimpleSpan::from(text.len()..text.len());
     grammar(text, bare)
         .parse(tokens.split_token_span(end))

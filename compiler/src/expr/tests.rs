@@ -509,10 +509,10 @@ fn laws(text: &str, bare: BareWords) {
         .filter(|problem| problem.code.severity == Severity::Error)
         .count();
     assert!(tree.is_some() || errors > 0, "{text:?}");
-    let read = parser::tree(text, &tokens, bare);
+    let read = parser::grammatical(text, &tokens, bare);
     assert_eq!(
         read.clone().ok(),
-        oracle::tree(text, &tokens, bare),
+        descent::tree(text, &tokens, bare),
         "{text:?}"
     );
     for problem in &problems {

@@ -351,7 +351,7 @@ fn mend_operators(text: &str, tokens: &mut [Token]) -> Vec<Problem> {
                 tokens[at].0 = kind;
                 problems.push(slip(span, written, meant));
             }
-            Kind::Name if before == Some(Kind::Dot) => {}
+            Kind::Name if before == Some(Kind::Dot) || written.len() > "not".len() => {}
             Kind::Name => {
                 let (kind, meant) = match written.to_ascii_lowercase().as_str() {
                     "and" if between => (Kind::And, "and"),
@@ -401,6 +401,7 @@ pub fn bad(span: SimpleSpan, message: impl Into<String>) -> Problem {
 
 /// A filter says how a value is written into text; a condition writes nothing.
 fn filter_in_condition(text: &str, range: Range<usize>) -> Option<Problem> {
+    text.get(range.clone())?.find('|')?;
     let (hole, unknown) = hole_at(text, range.start)?;
     if hole.range != range {
         return None;

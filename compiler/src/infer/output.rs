@@ -109,7 +109,8 @@ fn commands(source: &str) -> Option<Vec<Vec<String>>> {
                 }
             }
             c if c.is_alphanumeric() || "_-+=:,./@%^".contains(c) => {
-                word.get_or_insert_default().push(c);
+                let into = word.get_or_insert_with(|| String::with_capacity(16));
+                into.push(c);
             }
             _ => return None,
         }

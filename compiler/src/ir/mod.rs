@@ -374,13 +374,14 @@ impl Exec {
             let mut vars = self.script.vars.iter();
             vars.any(|var| var.name == name) || self.env.iter().any(|(other, _)| other == name)
         };
-        let parts = self.script.parts.iter().map(|part| match part {
-            ScriptPart::Source(source) => Some(source.as_str()),
+        // What is pasted may be anything; without that, a script is one source.
+        let source = match &self.script.parts[..] {
+            [] => Some(""),
+            [ScriptPart::Source(source)] => Some(source.as_str()),
             _ => None,
-        });
-        let source: Option<String> = parts.collect();
+        };
         ["bash", "sh"].contains(&shell.rsplit('/').next().unwrap_or(""))
-            && source.is_some_and(|source| shell::is_closed(&source, is_given))
+            && source.is_some_and(|source| shell::is_closed(source, is_given))
     }
 }
 

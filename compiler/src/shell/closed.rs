@@ -4,18 +4,20 @@
 //! that it would have to understand: what may start a program, or look up a variable by a name that is
 //! not in the text, is not closed.
 
+use smallvec::SmallVec;
+use std::borrow::Cow;
+
 /// Whether the shell reads no variable here but those that are given, and starts nothing that could.
 pub fn is_closed(text: &str, is_given: impl Fn(&str) -> bool) -> bool {
-    let mut words = Vec::new();
+    let mut words: SmallVec<[Word<'_>; 8]> = SmallVec::new();
     let mut rest = text;
     loop {
         rest = rest.trim_start_matches([' ', '\t']);
         if rest.is_empty() {
             return is_plain(&words);
         }
-        let mut separators = ["\n", ";", "&&", "||", "|"].iter();
         let target = rest.trim_start_matches(|c: char| c.is_ascii_digit());
-        if let Some(after) = separators.find_map(|mark| rest.strip_prefix(mark)) {
+        if let Some(after) = separated(rest) {
             if !is_plain(&words) {
                 return false;
             }
@@ -43,14 +45,34 @@ pub fn is_closed(text: &str, is_given: impl Fn(&str) -> bool) -> bool {
     }
 }
 
+/// What follows the mark between two commands.
+fn separated(text: &str) -> Option<&str> {
+    let marks: &[&str] = match text.as_bytes().first()? {
+        b'\n' => &["\n"],
+        b';' => &[";"],
+        b'&' => &["&&"],
+        b'|' => &["||", "|"],
+        _ => return None,
+    };
+    marks.iter().find_map(|mark| text.strip_prefix(mark))
+}
+
 struct Word<'a> {
     source: &'a str,
     /// Without its quotes; none if it has values in it.
-    text: Option<String>,
+    text: Option<Cow<'a, str>>,
 }
 
 /// The first word of a text, and what follows it.
 fn word<'a>(text: &'a str, is_given: &dyn Fn(&str) -> bool) -> Option<(Word<'a>, &'a str)> {
+    let stops =
+        |byte: u8| !byte.is_ascii_alphanumeric() && !matches!(byte, b'-' | b'_' | b'.' | b'/');
+    let plain = text.bytes().position(stops).unwrap_or(text.len());
+    if plain > 0 && matches!(text.as_bytes().get(plain), None | Some(b' ' | b'\n' | b';')) {
+        let (source, rest) = text.split_at(plain);
+        let text = Some(Cow::Borrowed(source));
+        return Some((Word { source, text }, rest));
+    }
     let mut literal = Some(String::new());
     let mut is_quoted = false;
     let mut rest = text;
@@ -86,7 +108,7 @@ fn word<'a>(text: &'a str, is_given: &dyn Fn(&str) -> bool) -> Option<(Word<'a>,
     let source = &text[..text.len() - rest.len()];
     let word = Word {
         source,
-        text: literal,
+        text: literal.map(Cow::Owned),
     };
     (!is_quoted && !source.is_empty()).then_some((word, rest))
 }

@@ -8,6 +8,7 @@ mod words;
 
 use super::HoleAt;
 use memchr::memmem::Finder;
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::LazyLock;
 use words::{Heredoc, never_closed};
@@ -46,10 +47,11 @@ pub fn broken(text: &str, holes: &[HoleAt]) -> Option<Broken> {
     if BROKEN_LINE.find_iter(text).any(splits) {
         return None;
     }
-    let mut bytes = text.to_vec();
+    let mut bytes = Cow::Borrowed(text);
     for hole in holes {
         // Whatever the value is, it stands there as part of a word.
-        bytes.get_mut(hole.range.clone())?.fill(HOLE);
+        let range = hole.range.clone();
+        bytes.to_mut().get_mut(range)?.fill(HOLE);
     }
     let mut reader = Reader {
         bytes: &bytes,
