@@ -210,6 +210,41 @@ fn an_agent_may_put_a_recipe_right() {
 }
 
 #[test]
+fn who_puts_a_recipe_right_is_told_which_of_its_steps_failed() {
+    let folder = folder("printf %s \"$1\" > asked", "./ask {prompt}");
+    folder.write(
+        "deep.yaml",
+        "# rrc: dialect = amplihack\nname: deep\ncontext: {all: [a, b]}\nsteps:\n\
+         - {id: look, command: 'echo lost >&2; exit 3', continue_on_error: true}\n\
+         - {id: each, foreach: '{{all}}', command: 'test {{item}} = a'}\n",
+    );
+    folder.write(
+        "sub.yaml",
+        "name: sub\nsteps:\n- {id: fine, command: 'true'}\n- {id: inner, recipe: deep}\n",
+    );
+    folder.write(
+        "a.yaml",
+        "# rrc: dialect = amplihack\nname: t\nsteps:\n\
+         - {id: call, recipe: sub, recovery_on_failure: true}\n",
+    );
+    run(&folder, &[], 1);
+    let asked = folder.read("asked");
+    let (_, told) = asked.split_once("These steps failed:\n\n").unwrap();
+    assert_eq!(
+        told,
+        "- call/inner/look: the command exited with code 3\n  lost\n- call/inner/each[1]"
+    );
+    // A name that is known only when the step runs makes no difference.
+    let late = folder
+        .read("a.yaml")
+        .replace("recipe: sub", "recipe: '{{n}}'");
+    let late = late.replace("steps:", "context: {n: sub}\nsteps:");
+    folder.write("a.yaml", late);
+    run(&folder, &[], 1);
+    assert_eq!(folder.read("asked"), asked);
+}
+
+#[test]
 fn without_an_agent_nothing_runs_and_all_steps_are_named() {
     let folder = Folder::new();
     folder.write("bin/unrelated", "");

@@ -331,6 +331,7 @@ impl Emitter<'_> {
         w.push(Instr::Concat { parts: 3 });
         w.push(Instr::JumpFailed { to: w.to(give_up) });
         call.open(w, "prompt");
+        call.fix("failures", Literal::Text(FAILURES.to_string()));
         self.pace(&mut call);
         call.ask(w, &mut self.tables, step);
         w.push(Instr::JumpFailed { to: w.to(give_up) });
@@ -609,6 +610,9 @@ impl Moment {
         }
     }
 }
+
+/// What stands before the names of the steps that failed, when an agent is told.
+const FAILURES: &str = "These steps failed:";
 
 /// What an agent says, in any case, when it has put a recipe right.
 const RECOVERED: &str = "STATUS: COMPLETE";

@@ -65,9 +65,16 @@ impl Driver<'_> {
                 "nothing describes the agent `{agent}`: it is asked like any other"
             ));
         }
+        let mut prompt = text("prompt");
+        if let Value::Text(heading) = args.get("failures") {
+            let lines = self.failures_in(asked.record, &prompt);
+            if !lines.is_empty() {
+                prompt.push_str(&format!("\n\n{heading}\n{lines}"));
+            }
+        }
         let question = Question {
             agent: &agent,
-            prompt: &text("prompt"),
+            prompt: &prompt,
             system_prompt: &described.unwrap_or_default(),
             model: &text("model"),
             mode: &text("mode"),
