@@ -278,10 +278,9 @@ fn without_an_agent_nothing_runs_and_all_steps_are_named() {
         "{}",
         said.err
     );
-    assert!(
-        said.err.contains("there is no value `promt`"),
-        "{}",
-        said.err
+    said.err_has(
+        "there is no value `promt`; there are `{agent}`, `{prompt}`, `{system_prompt}`, `{model}`, \
+         `{mode}`, `{step_id}`, `{cwd}`\nhelp: did you mean `{prompt}`?",
     );
     folder.write("asks", "");
     folder.write("rrc.toml", "[agent]\ncommand = \"./asks {prompt}\"\n");
