@@ -216,7 +216,7 @@ pub struct BuildArgs {
     /// The recipe
     #[arg(value_name = "FILE")]
     pub file: String,
-    /// Where the plan goes; the recipe's name with `.rrb` if not given
+    /// Where the plan goes; the recipe's name with `.rrb` if not given; `-` is standard output
     #[arg(short, long, value_name = "PLAN.rrb")]
     pub output: Option<PathBuf>,
     /// Write nothing; say whether an existing plan is current
