@@ -260,10 +260,10 @@ pub struct RunArgs {
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub timeout: Option<Duration>,
     /// Run nothing: show every step with the text it would run
-    #[arg(long)]
+    #[arg(long, conflicts_with = "validate_only")]
     pub dry_run: bool,
     /// Run nothing: show the steps and what decides about them
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["dry_run", "validate_only"])]
     pub explain: bool,
     /// Write a line of JSON per step to a new file in this directory
     #[arg(long, value_name = "DIR")]
