@@ -280,6 +280,9 @@ pub struct RunArgs {
     /// The program that answers agent steps, or the name of an agent in rrc.toml whose command does
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
+    /// Stage nothing in git after agent steps, whatever the recipe says
+    #[arg(long)]
+    pub no_auto_stage: bool,
     /// Never show the value of this variable; may be given several times
     #[arg(long, value_name = "NAME")]
     pub secret: Vec<String>,

@@ -191,6 +191,7 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
         approve: args.approve.clone(),
         deny: args.deny.clone(),
         agents,
+        stage: !args.no_auto_stage,
         keep: keep(args),
     };
     let session = session(&settings.run_id, &settings.directory, &clock);

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::Instant;
 
 /// A folder with a script that asks an agent, and a configuration that names it.
-fn folder(script: &str, command: &str) -> Folder {
+pub fn folder(script: &str, command: &str) -> Folder {
     let folder = Folder::new();
     program(&folder, "ask", script);
     folder.write("rrc.toml", format!("[agent]\ncommand = \"{command}\"\n"));
@@ -143,38 +143,6 @@ fn agents_keep_the_pace_of_the_recipe() {
         all["error"],
         "the run took longer than allowed (limit 500ms)"
     );
-}
-
-#[test]
-fn what_an_agent_changed_is_staged_if_the_step_wants_it() {
-    let folder = folder("echo new > \"$1\"; echo done", "./ask {prompt}");
-    folder.write(
-        "a.yaml",
-        "# rrc: dialect = amplihack\nname: t\nsteps:\n\
-         - {id: a, agent: a, prompt: staged, auto_stage: true}\n\
-         - {id: b, agent: a, prompt: unstaged}\n",
-    );
-    let said = folder.rrc(&["run", "a.yaml"]).go().exits(0);
-    assert!(
-        said.out.contains("the changes were not staged"),
-        "{}",
-        said.out
-    );
-    folder.sh("git init -q .").go().exits(0);
-    let all = run(&folder, &[], 0);
-    assert_eq!(all["context"]["a"], "done");
-    let said = folder.sh("git status --porcelain staged").go();
-    assert!(said.out.contains("A  staged"), "{}", said.out);
-    folder.sh("git reset -q").go().exits(0);
-    folder.write(
-        "a.yaml",
-        folder
-            .read("a.yaml")
-            .replace("auto_stage: true", "auto_stage: false"),
-    );
-    run(&folder, &[], 0);
-    let said = folder.sh("git status --porcelain staged").go().exits(0);
-    assert!(said.out.contains("?? staged"), "{}", said.out);
 }
 
 #[test]

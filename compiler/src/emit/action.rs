@@ -9,7 +9,7 @@ use super::builder::{Label, Tables, Writer};
 use super::expr::{self, Operand, SCOPE};
 use crate::ir::{
     Action, Agent, Check, Exec, Exports, Expr, ExprKind, HOOK_NAMES, Literal, Node, OnFailure,
-    Script, ScriptPart, Step, Text, VarForm,
+    Script, ScriptPart, Staging, Step, Text, VarForm,
 };
 use crate::shell::needed;
 use rrc_vm::isa::{Builtin, Instr, Kind, Status};
@@ -204,7 +204,11 @@ impl Emitter<'_> {
         if let Some(deadline) = deadline {
             self.value(w, &mut call, "timeout_ms", deadline, failed);
         }
-        for (param, wanted) in [("once", agent.once), ("auto_stage", agent.stage)] {
+        for (param, wanted) in [
+            ("once", agent.once),
+            ("auto_stage", agent.staging != Staging::Never),
+            ("json", agent.staging == Staging::WithJson),
+        ] {
             if wanted {
                 call.fix(param, Literal::Bool(true));
             }
