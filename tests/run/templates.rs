@@ -165,6 +165,19 @@ fn a_group_that_ran_out_of_time_tells_of_its_branches() {
             vec![quick, cut, failed],
         ),
         (turns, vec![("branch 1", "done", 0), cut]),
+        // The time that is over may be that of what stands around it.
+        (
+            json!({"template": ["true", {"parallel": true, "template": nodes}]}),
+            vec![quick, cut, failed],
+        ),
+        (
+            json!({"template": {"parallel": true, "template": nodes}}),
+            vec![quick, cut, failed],
+        ),
+        (
+            json!({"parallel": true, "template": ["sleep 20", {"parallel": true, "template": nodes}]}),
+            vec![quick, cut, failed, ("branch 1", "timeout", 1), cut],
+        ),
     ] {
         group["timeout"] = json!(400);
         let folder = template(&json!([group, "printf after"]));
