@@ -1,12 +1,23 @@
 //! `rrc build`: one recipe into one plan.
 
 use crate::cli::{BuildArgs, Global};
-use crate::{FAILED, OK, Streams, plan, words};
+use crate::{FAILED, OK, Streams, USAGE, plan, words};
 use rrc_vm::codec::encode;
-use std::io;
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 pub fn build(args: &BuildArgs, global: &Global, streams: &mut Streams<'_>) -> io::Result<u8> {
+    let to_stdout = args.output.as_deref() == Some(Path::new("-"));
+    let refusal = match to_stdout {
+        true if args.check => Some("`--check` compares with a plan, which standard output is not"),
+        true if io::stdout().is_terminal() => Some("a plan is not for a terminal to show"),
+        _ => None,
+    };
+    if let Some(words) = refusal {
+        writeln!(streams.err, "rrc: -o -: {words}")?;
+        writeln!(streams.err, "help: name a file")?;
+        return Ok(USAGE);
+    }
     let file = &plan::meant(&args.file, global);
     let config = match plan::configuration(file, global, streams)? {
         Ok(config) => config,
@@ -19,6 +30,10 @@ pub fn build(args: &BuildArgs, global: &Global, streams: &mut Streams<'_>) -> io
     let bytes = encode(&built);
     if let Err(code) = plan::admit(file, built, global, streams)? {
         return Ok(code);
+    }
+    if to_stdout {
+        streams.out.write_all(&bytes)?;
+        return Ok(OK);
     }
     let output = args.output.clone().unwrap_or_else(|| default_output(file));
     if args.check {

@@ -216,7 +216,7 @@ pub struct BuildArgs {
     /// The recipe
     #[arg(value_name = "FILE")]
     pub file: String,
-    /// Where the plan goes; the recipe's name with `.rrb` if not given
+    /// Where the plan goes; the recipe's name with `.rrb` if not given; `-` is standard output
     #[arg(short, long, value_name = "PLAN.rrb")]
     pub output: Option<PathBuf>,
     /// Write nothing; say whether an existing plan is current
@@ -260,10 +260,10 @@ pub struct RunArgs {
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub timeout: Option<Duration>,
     /// Run nothing: show every step with the text it would run
-    #[arg(long)]
+    #[arg(long, conflicts_with = "validate_only")]
     pub dry_run: bool,
     /// Run nothing: show the steps and what decides about them
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["dry_run", "validate_only"])]
     pub explain: bool,
     /// Write a line of JSON per step to a new file in this directory
     #[arg(long, value_name = "DIR")]
@@ -280,6 +280,9 @@ pub struct RunArgs {
     /// The program that answers agent steps, or the name of an agent in rrc.toml whose command does
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
+    /// Stage nothing in git after agent steps, whatever the recipe says
+    #[arg(long)]
+    pub no_auto_stage: bool,
     /// Never show the value of this variable; may be given several times
     #[arg(long, value_name = "NAME")]
     pub secret: Vec<String>,

@@ -19,6 +19,7 @@ mod late;
 mod list;
 mod live;
 mod lsp;
+mod outline;
 mod piped;
 mod plan;
 mod preflight;

@@ -219,7 +219,7 @@ impl Preflight<'_> {
                 },
             };
             if !wrong.iter().any(|(known, _)| *known == words) {
-                wrong.push((words, self.other_agent(question.agent)));
+                wrong.push((words, self.better_agent(question.agent)));
             }
         }
         if !unknown.is_empty() {
@@ -229,6 +229,18 @@ impl Preflight<'_> {
             wrong.push((words, help.to_string()));
         }
         wrong
+    }
+
+    /// How to ask an agent in a way that works.
+    fn better_agent(&self, name: &str) -> String {
+        let command = self.agents.agents.command(name).unwrap_or_default();
+        let Some(unknown) = agent::unknown_value(command) else {
+            return self.other_agent(name);
+        };
+        match nearest(unknown, agent::VALUES) {
+            Some(near) => format!("did you mean `{{{near}}}`?"),
+            None => self.other_agent(name),
+        }
     }
 
     /// How to ask an agent by something else.

@@ -50,6 +50,7 @@ pub fn begin(
         secrets: memory.secrets.names().to_vec(),
         include_tags: args.include_tags.clone(),
         exclude_tags: args.exclude_tags.clone(),
+        stage: prepared.settings.stage,
     };
     let place = directory().join(run_id);
     match Journal::create(&place, &bytes, &start, variables, &memory.secrets) {
@@ -349,6 +350,7 @@ fn resume(
         approve: args.approve.clone(),
         deny: args.deny.clone(),
         agents,
+        stage: start.stage && !args.no_auto_stage,
         keep: run::keep(args),
     };
     // Times go on from where the run was, as if nothing had been between.
@@ -525,6 +527,7 @@ fn replay(
         approve: Vec::new(),
         deny: Vec::new(),
         agents: rrc_runtime::agent::Commands::default(),
+        stage: false,
         keep: run::keep(args),
     };
     let mut variables = run::defaults(verified.plan());

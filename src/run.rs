@@ -5,6 +5,7 @@ use crate::cli::{Global, RunArgs, RunFormat};
 use crate::config::Config;
 use crate::expand::{self, Shape};
 use crate::live::Live;
+use crate::outline::Outline;
 use crate::preflight::{self, Preflight};
 use crate::results::{self, Clock};
 use crate::{OK, Streams, USAGE, dry, late, piped, plan, recorded, values};
@@ -190,6 +191,7 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
         approve: args.approve.clone(),
         deny: args.deny.clone(),
         agents,
+        stage: !args.no_auto_stage,
         keep: keep(args),
     };
     let session = session(&settings.run_id, &settings.directory, &clock);
@@ -288,7 +290,7 @@ fn show_plan(
     };
     let json = match args.output_format {
         RunFormat::Text => false,
-        RunFormat::Events if args.dry_run => {
+        RunFormat::Events => {
             let words = "nothing happens that could be told as an event";
             writeln!(streams.err, "rrc: --output-format events: {words}")?;
             writeln!(
@@ -297,7 +299,7 @@ fn show_plan(
             )?;
             return Ok(USAGE);
         }
-        RunFormat::Json | RunFormat::Events => true,
+        RunFormat::Json => true,
     };
     if args.dry_run && piped::gives_result(loaded.verified.plan()) {
         let shape = if json { Shape::Run } else { Shape::Objects };
@@ -307,18 +309,21 @@ fn show_plan(
     }
     let secrets = program.units.iter().flat_map(|unit| unit.secrets.clone());
     let mut variables = recorded::without_secrets(secrets, variables);
-    match args.explain {
-        true => dry::explain(program, sources, &variables, streams)?,
-        false => {
-            for (name, tags) in [
-                (INCLUDE_TAGS, &args.include_tags),
-                (EXCLUDE_TAGS, &args.exclude_tags),
-            ] {
-                variables.insert(Rc::from(name), tag_list(tags));
-            }
-            dry::dry_run(program, &variables, json, &Clock::now(), streams)?;
+    if args.explain {
+        match Outline::new(program, sources, &variables) {
+            Some(outline) if json => writeln!(streams.out, "{}", outline.json())?,
+            Some(outline) => outline.write(streams.out)?,
+            None => {}
         }
+        return Ok(OK);
     }
+    for (name, tags) in [
+        (INCLUDE_TAGS, &args.include_tags),
+        (EXCLUDE_TAGS, &args.exclude_tags),
+    ] {
+        variables.insert(Rc::from(name), tag_list(tags));
+    }
+    dry::dry_run(program, &variables, json, &Clock::now(), streams)?;
     Ok(OK)
 }
 

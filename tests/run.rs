@@ -26,6 +26,8 @@ mod live;
 mod outcomes;
 #[path = "run/parallel.rs"]
 mod parallel;
+#[path = "run/staging.rs"]
+mod staging;
 #[path = "run/templates.rs"]
 mod templates;
 #[path = "run/templates_values.rs"]

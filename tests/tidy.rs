@@ -380,7 +380,7 @@ const CRATES: [(&str, &[&[&str]]); 4] = [
             &["config", "disk"],
             &["plan", "values", "results"],
             &["agents"],
-            &["audit", "dry", "live", "piped", "preflight"],
+            &["audit", "dry", "live", "outline", "piped", "preflight"],
             &[
                 "build", "check", "disasm", "eval", "expand", "explain", "late", "list", "lsp",
                 "recorded", "run", "runs",

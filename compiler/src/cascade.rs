@@ -59,7 +59,7 @@ pub fn settle(report: &mut Report, sources: &Sources) {
             *said += 1;
             return *said <= MOST_HOLES;
         }
-        !follows(finding, broken)
+        !follows(finding, broken) && !is_misread(finding, broken, sources)
     });
 }
 
@@ -81,6 +81,18 @@ fn misplaced(report: &mut Report) {
         let mut misplaced = || about.any(|name| names.is_some_and(|names| names.contains(name)));
         finding.code != &codes::UNDEFINED_VARIABLE || !misplaced()
     });
+}
+
+/// A script on a line that YAML cannot read, such as one with a quote too many, is not the one that
+/// was meant.
+fn is_misread(finding: &Diagnostic, broken: &Broken, sources: &Sources) -> bool {
+    if finding.code != &codes::BROKEN_SCRIPT {
+        return false;
+    }
+    let source = sources.get(finding.span.source);
+    let line = source.line_at(finding.span.start);
+    let mut places = broken.places.iter();
+    places.any(|place| source.line_at(place.start) == line)
 }
 
 fn follows(finding: &Diagnostic, broken: &Broken) -> bool {

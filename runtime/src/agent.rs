@@ -122,20 +122,37 @@ pub struct Question<'a> {
     pub cwd: &'a str,
 }
 
+/// Their names, in the order of the fields.
+pub static VALUES: [&str; 7] = [
+    "agent",
+    "prompt",
+    "system_prompt",
+    "model",
+    "mode",
+    "step_id",
+    "cwd",
+];
+
 impl Question<'_> {
     fn values(&self) -> Map {
         let values = [
-            ("agent", self.agent),
-            ("prompt", self.prompt),
-            ("system_prompt", self.system_prompt),
-            ("model", self.model),
-            ("mode", self.mode),
-            ("step_id", self.step_id),
-            ("cwd", self.cwd),
+            self.agent,
+            self.prompt,
+            self.system_prompt,
+            self.model,
+            self.mode,
+            self.step_id,
+            self.cwd,
         ];
+        let named = VALUES.into_iter().zip(values);
         let value = |(name, value)| (Rc::from(name), Value::text(value));
-        values.into_iter().map(value).collect()
+        named.map(value).collect()
     }
+}
+
+/// The first name in a command that no value has.
+pub fn unknown_value(command: &str) -> Option<&str> {
+    plain_names(command).find(|name| !VALUES.contains(name))
 }
 
 /// The names that stand in a command as `{name}` and nothing else.
@@ -198,12 +215,12 @@ pub fn request(
     let words = commands
         .plan(command)
         .ok_or_else(|| "there is no plan of it".to_string())
-        .and_then(|plan| {
-            let values = question.values();
-            match plain_names(command).find(|name| !values.contains_key(*name)) {
-                Some(name) => Err(format!("there is no value `{name}`")),
-                None => words(plan, values),
+        .and_then(|plan| match unknown_value(command) {
+            Some(name) => {
+                let values = VALUES.map(|value| format!("`{{{value}}}`")).join(", ");
+                Err(format!("there is no value `{name}`; there are {values}"))
             }
+            None => words(plan, question.values()),
         })
         .map_err(|words| format!("the agent command `{command}`: {words}"))?;
     let mut words = words.into_iter();

@@ -11,6 +11,7 @@ mod machines;
 mod notes;
 mod perform;
 mod spot;
+mod staging;
 
 use crate::agent::Commands;
 use crate::event::{Event, RecordId, RunStatus, StepRef, What};
@@ -53,6 +54,8 @@ pub struct Settings {
     pub approve: Vec<String>,
     pub deny: Vec<String>,
     pub agents: Commands,
+    /// Whether what agents change may be staged.
+    pub stage: bool,
     /// What is kept of steps that have ended.
     pub keep: Keep,
 }
@@ -185,6 +188,7 @@ struct Driver<'a> {
     /// Calls that wait until fewer processes run.
     waiting: VecDeque<Job>,
     agents: agents::Queue,
+    staging: staging::Staging,
     /// Questions about stages; the first of them has been put.
     questions: VecDeque<approvals::Question>,
     /// Replies that need nothing from outside.
@@ -281,6 +285,7 @@ impl<'a> Driver<'a> {
             timers: FxHashMap::default(),
             waiting: VecDeque::new(),
             agents: agents::Queue::default(),
+            staging: staging::Staging::default(),
             questions: VecDeque::new(),
             ready: VecDeque::new(),
             pieces: FxHashMap::default(),

@@ -59,6 +59,8 @@ pub struct Start {
     /// The tags of the steps that run, and of those that do not.
     pub include_tags: Vec<String>,
     pub exclude_tags: Vec<String>,
+    /// Whether what agents change may be staged.
+    pub stage: bool,
 }
 
 /// A call as it is compared with another: enough to see that it is not the same.
@@ -190,6 +192,7 @@ impl Journal {
             "secrets": start.secrets,
             "include_tags": start.include_tags,
             "exclude_tags": start.exclude_tags,
+            "stage": start.stage,
         });
         journal.open("run");
         let head = head.to_string();
@@ -479,6 +482,7 @@ impl Recorded {
                 secrets: texts("secrets"),
                 include_tags: texts("include_tags"),
                 exclude_tags: texts("exclude_tags"),
+                stage: record["stage"].as_bool().unwrap_or(true),
             },
             finish: None,
             resumed: 0,

@@ -25,6 +25,10 @@ impl Args {
             .map_or(&Value::Null, |(_, value)| value)
     }
 
+    pub fn is_set(&self, name: &str) -> bool {
+        matches!(self.get(name), Value::Bool(true))
+    }
+
     fn text(&self, name: &str) -> Option<String> {
         match self.get(name) {
             Value::Null => None,

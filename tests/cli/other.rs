@@ -36,6 +36,22 @@ fn build_writes_a_plan_and_knows_whether_it_is_current() {
 }
 
 #[test]
+fn a_plan_may_go_to_standard_output() {
+    let folder = Folder::with("a.yaml", GOOD);
+    folder.rrc(&["build", "a.yaml"]).go().exits(0);
+    let said = folder.sh("$RRC build a.yaml -o - > b.rrb").go();
+    said.exits(0).no_err();
+    assert_eq!(folder.bytes("a.rrb"), folder.bytes("b.rrb"));
+    assert!(!folder.has("-"));
+    folder
+        .rrc(&["build", "--check", "a.yaml", "-o", "-"])
+        .go()
+        .exits(2)
+        .no_out()
+        .err_has("-o -: `--check`");
+}
+
+#[test]
 fn a_plan_does_not_depend_on_where_and_when_it_was_built() {
     let folder = Folder::with("a.yaml", GOOD);
     folder.write("deep/er/a.yaml", GOOD);

@@ -67,6 +67,14 @@ fn to_show_a_plan_is_not_to_go_on_with_a_run() {
         }
     }
     assert_eq!(folder.read("log"), "a\n");
+    for (one, other) in [
+        ("--dry-run", "--explain"),
+        ("--explain", "--validate-only"),
+        ("--validate-only", "--dry-run"),
+    ] {
+        let said = folder.rrc(&["run", "main.yaml", one, other]).go();
+        said.exits(2).no_out().err_has("cannot be used with");
+    }
 }
 
 #[test]

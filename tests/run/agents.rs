@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::Instant;
 
 /// A folder with a script that asks an agent, and a configuration that names it.
-fn folder(script: &str, command: &str) -> Folder {
+pub fn folder(script: &str, command: &str) -> Folder {
     let folder = Folder::new();
     program(&folder, "ask", script);
     folder.write("rrc.toml", format!("[agent]\ncommand = \"{command}\"\n"));
@@ -146,38 +146,6 @@ fn agents_keep_the_pace_of_the_recipe() {
 }
 
 #[test]
-fn what_an_agent_changed_is_staged_if_the_step_wants_it() {
-    let folder = folder("echo new > \"$1\"; echo done", "./ask {prompt}");
-    folder.write(
-        "a.yaml",
-        "# rrc: dialect = amplihack\nname: t\nsteps:\n\
-         - {id: a, agent: a, prompt: staged, auto_stage: true}\n\
-         - {id: b, agent: a, prompt: unstaged}\n",
-    );
-    let said = folder.rrc(&["run", "a.yaml"]).go().exits(0);
-    assert!(
-        said.out.contains("the changes were not staged"),
-        "{}",
-        said.out
-    );
-    folder.sh("git init -q .").go().exits(0);
-    let all = run(&folder, &[], 0);
-    assert_eq!(all["context"]["a"], "done");
-    let said = folder.sh("git status --porcelain staged").go();
-    assert!(said.out.contains("A  staged"), "{}", said.out);
-    folder.sh("git reset -q").go().exits(0);
-    folder.write(
-        "a.yaml",
-        folder
-            .read("a.yaml")
-            .replace("auto_stage: true", "auto_stage: false"),
-    );
-    run(&folder, &[], 0);
-    let said = folder.sh("git status --porcelain staged").go().exits(0);
-    assert!(said.out.contains("?? staged"), "{}", said.out);
-}
-
-#[test]
 fn an_agent_may_put_a_recipe_right() {
     let folder = folder("printf %s \"$1\" > asked; cat answer", "./ask {prompt}");
     folder.write(
@@ -207,6 +175,41 @@ fn an_agent_may_put_a_recipe_right() {
             .contains("code 9"),
         "{all}"
     );
+}
+
+#[test]
+fn who_puts_a_recipe_right_is_told_which_of_its_steps_failed() {
+    let folder = folder("printf %s \"$1\" > asked", "./ask {prompt}");
+    folder.write(
+        "deep.yaml",
+        "# rrc: dialect = amplihack\nname: deep\ncontext: {all: [a, b]}\nsteps:\n\
+         - {id: look, command: 'echo lost >&2; exit 3', continue_on_error: true}\n\
+         - {id: each, foreach: '{{all}}', command: 'test {{item}} = a'}\n",
+    );
+    folder.write(
+        "sub.yaml",
+        "name: sub\nsteps:\n- {id: fine, command: 'true'}\n- {id: inner, recipe: deep}\n",
+    );
+    folder.write(
+        "a.yaml",
+        "# rrc: dialect = amplihack\nname: t\nsteps:\n\
+         - {id: call, recipe: sub, recovery_on_failure: true}\n",
+    );
+    run(&folder, &[], 1);
+    let asked = folder.read("asked");
+    let (_, told) = asked.split_once("These steps failed:\n\n").unwrap();
+    assert_eq!(
+        told,
+        "- call/inner/look: the command exited with code 3\n  lost\n- call/inner/each[1]"
+    );
+    // A name that is known only when the step runs makes no difference.
+    let late = folder
+        .read("a.yaml")
+        .replace("recipe: sub", "recipe: '{{n}}'");
+    let late = late.replace("steps:", "context: {n: sub}\nsteps:");
+    folder.write("a.yaml", late);
+    run(&folder, &[], 1);
+    assert_eq!(folder.read("asked"), asked);
 }
 
 #[test]
@@ -243,10 +246,9 @@ fn without_an_agent_nothing_runs_and_all_steps_are_named() {
         "{}",
         said.err
     );
-    assert!(
-        said.err.contains("there is no value `promt`"),
-        "{}",
-        said.err
+    said.err_has(
+        "there is no value `promt`; there are `{agent}`, `{prompt}`, `{system_prompt}`, `{model}`, \
+         `{mode}`, `{step_id}`, `{cwd}`\nhelp: did you mean `{prompt}`?",
     );
     folder.write("asks", "");
     folder.write("rrc.toml", "[agent]\ncommand = \"./asks {prompt}\"\n");

@@ -190,3 +190,11 @@ fn runs_are_listed_under_a_head_on_a_terminal_alone() {
     let said = folder.rrc(&["runs"]).go().exits(0);
     assert_eq!(said.out.lines().count(), 1, "{}", said.out);
 }
+
+#[test]
+fn a_plan_is_not_shown_on_a_terminal() {
+    let folder = folder();
+    let script = "script -qec \"$RRC build a.yaml -o -\" /dev/null < /dev/null";
+    let said = folder.sh(script).env("TERM", "xterm").go().exits(2);
+    said.out_has("rrc: -o -: a plan is not for a terminal to show");
+}

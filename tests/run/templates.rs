@@ -165,6 +165,19 @@ fn a_group_that_ran_out_of_time_tells_of_its_branches() {
             vec![quick, cut, failed],
         ),
         (turns, vec![("branch 1", "done", 0), cut]),
+        // The time that is over may be that of what stands around it.
+        (
+            json!({"template": ["true", {"parallel": true, "template": nodes}]}),
+            vec![quick, cut, failed],
+        ),
+        (
+            json!({"template": {"parallel": true, "template": nodes}}),
+            vec![quick, cut, failed],
+        ),
+        (
+            json!({"parallel": true, "template": ["sleep 20", {"parallel": true, "template": nodes}]}),
+            vec![quick, cut, failed, ("branch 1", "timeout", 1), cut],
+        ),
     ] {
         group["timeout"] = json!(400);
         let folder = template(&json!([group, "printf after"]));
@@ -392,4 +405,44 @@ fn recovering_does_not_fail_because_of_what_failed_before() {
     let args = ["run", "t.json", "--output-format", "json"];
     let all = folder.rrc(&args).go().exits(0).json();
     assert_eq!(all["ran"].as_array().map(Vec::len), Some(4), "{all}");
+}
+
+#[test]
+fn what_a_recovery_says_of_itself_counts() {
+    let failing = r#"{"failure": "continue", "template": "sh -c 'exit 8'"}"#;
+    let soft = [
+        format!(r#"["true", {failing}, "touch ready"]"#),
+        format!(r#"{{"template": ["true", {failing}, "touch ready"]}}"#),
+        format!(r#"["true", {{"template": [{failing}, "touch ready"]}}]"#),
+        format!(r#"{{"repeat": 2, "template": [{failing}, "touch ready"]}}"#),
+        format!(r#"[{{"parallel": true, "template": [{failing}, "touch ready"]}}]"#),
+    ];
+    let hard = [
+        r#"["true", "sh -c 'exit 8'", "touch ready"]"#.to_string(),
+        r#"{"template": ["true", {"template": ["sh -c 'exit 8'"]}, "touch ready"]}"#.to_string(),
+        r#"[{"parallel": true, "template": ["sh -c 'exit 8'", "true"]}, "touch ready"]"#.to_string(),
+        r#"{"repeat": 2, "template": ["sh -c 'exit 8'", "touch ready"]}"#.to_string(),
+        r#"{"failure": "continue", "template": [{"failure": "root", "template": "sh -c 'exit 8'"}]}"#.to_string(),
+    ];
+    for (recovers, code, recover) in [(true, 0, &soft), (false, 8, &hard)]
+        .into_iter()
+        .flat_map(|(recovers, code, all)| all.iter().map(move |one| (recovers, code, one)))
+    {
+        let text = format!(
+            r#"[{{"retry": 2, "recover": {recover}, "template": "test -f ready"}}, "printf after"]"#
+        );
+        let folder = Folder::with("t.json", &text);
+        let said = folder
+            .rrc(&["run", "t.json", "--output-format", "json"])
+            .go();
+        let said = said.json();
+        assert_eq!(said["code"], code, "{text}\n{said:#}");
+        let after = if recovers { "after" } else { "" };
+        assert_eq!(said["stdout"], after, "{text}\n{said:#}");
+    }
+    // A group that says nothing fails as a whole where its time is over.
+    let text = r#"[{"retry": 2, "recover": {"timeout": 200, "template": ["sleep 5"]}, "template": "false"}, "printf after"]"#;
+    let folder = Folder::with("t.json", text);
+    let said = folder.rrc(&["run", "t.json"]).go().exits(1);
+    assert!(!said.out.contains("after"), "{said:?}");
 }

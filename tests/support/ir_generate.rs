@@ -6,8 +6,8 @@
 use rrc_compiler::ir::{
     Action, Agent, Approve, Attempts, Bind, Call, Check, Compare, Each, Equality, Exec, Exports,
     Expr, ExprKind, Form, Growth, Guard, HOOK_NAMES, Hooks, Input, Literal, Missing, Node,
-    OnFailure, Part, Program, Read, RunLimits, SESSION, Script, ScriptPart, ScriptVar, Step, Store,
-    Text, Truth, Unit, VarForm, While,
+    OnFailure, Part, Program, Read, RunLimits, SESSION, Script, ScriptPart, ScriptVar, Staging,
+    Step, Store, Text, Truth, Unit, VarForm, While,
 };
 use rrc_compiler::source::{SourceId, Span};
 use rrc_vm::generate::Random;
@@ -573,7 +573,7 @@ impl Generator {
                 cwd: self.maybe(4, |g| g.text(1)),
                 env: self.env(),
                 once: self.random.once_in(9),
-                stage: false,
+                staging: Staging::Never,
             }),
             11 | 12 => Action::Call(self.call()),
             13 => Action::Approve(Approve {

@@ -258,8 +258,9 @@ impl Walker<'_> {
         for bind in &step.bind {
             let value = match bind.read {
                 Read::Value => output.clone(),
-                Read::ExitCode => known("exit_code"),
-                Read::Stderr => known("stderr"),
+                // Nothing was started.
+                Read::ExitCode => known("exit_code").or(Some(Value::Int(126))),
+                Read::Stderr => known("stderr").or(Some(Value::text(""))),
                 Read::Reply => None,
             };
             if let Some(value) = value {

@@ -18,6 +18,7 @@
 //! * 3: the same sections; `join_ready`, so that a loop takes results as they come.
 //! * 4: the same sections; `shadow` and `unshadow` in place of `unset_var`, labels beside
 //!   `branch_report`, and calls of `preflight`.
+//! * 5: the same sections; `label_tasks`.
 
 use crate::isa::{Kind, Word};
 use crate::plan::{
@@ -27,7 +28,7 @@ use crate::plan::{
 use std::fmt;
 
 /// The version that [`encode`] writes and [`decode`] reads.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 const MAGIC: [u8; 4] = *b"RRB\0";
 
 /// Whether these are the bytes of a plan, of whatever version, as far as their beginning shows.

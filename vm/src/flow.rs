@@ -311,9 +311,67 @@ pub fn refuse(value: Value) -> Value {
     }
 }
 
-/// What branches came to, each with what is known of its result; one that failed has `failed`, and null
-/// stands for one whose time was over. Their labels are one text for all of them, or a list; where there
-/// is none, it is the number. Gives the text that joins them, as `stdout`, what is known of each, as
+/// How a branch ended.
+struct Ended {
+    label: Rc<str>,
+    failed: bool,
+    timed_out: bool,
+    code: i64,
+}
+
+impl Ended {
+    /// `branch` is what is known of the result of one, which has `failed` if it did; null stands for one
+    /// whose time was over. `labels` is one text for all, or a list; where there is none, it is the number.
+    fn of(number: usize, branch: &Value, labels: &Value) -> Ended {
+        let is = |name: &str| matches!(text::field(branch, name), Some(Value::Bool(true)));
+        let label = match labels {
+            Value::List(labels) => labels.get(number).unwrap_or(&Value::Null),
+            one => one,
+        };
+        let label = match label {
+            Value::Text(label) => Rc::clone(label),
+            _ => format!("branch {}", number + 1).into(),
+        };
+        let cut = matches!(branch, Value::Null);
+        let failed = cut || is("failed");
+        let code = match text::field(branch, "exit_code") {
+            _ if !failed => 0,
+            Some(Value::Int(code)) if *code != 0 => *code,
+            _ => 1,
+        };
+        Ended {
+            label,
+            failed,
+            timed_out: failed && (cut || is("timed_out")),
+            code,
+        }
+    }
+
+    fn status(&self) -> &'static str {
+        match (self.failed, self.timed_out) {
+            (false, _) => "done",
+            (true, true) => "timeout",
+            (true, false) => "failed",
+        }
+    }
+
+    fn known(&self) -> Value {
+        let mut known = Map::default();
+        known.insert("label".into(), Value::Text(Rc::clone(&self.label)));
+        known.insert("status".into(), Value::text(self.status()));
+        known.insert("code".into(), Value::Int(self.code));
+        Value::map(known)
+    }
+}
+
+/// What is known of each branch.
+pub fn known(branches: &[Value], labels: &Value) -> Value {
+    let branches = branches.iter().enumerate();
+    let known = branches.map(|(number, branch)| Ended::of(number, branch, labels).known());
+    Value::list(known.collect())
+}
+
+/// What branches came to. Gives the text that joins them, as `stdout`, what is known of each, as
 /// `branches`, and the code of the first that failed.
 pub fn report(branches: &Value, labels: &Value) -> Value {
     let none = Vec::new();
@@ -327,29 +385,10 @@ pub fn report(branches: &Value, labels: &Value) -> Value {
     let mut first_code = None;
     let mut late = false;
     for (number, branch) in all.iter().enumerate() {
-        let is = |name: &str| matches!(text::field(branch, name), Some(Value::Bool(true)));
-        let label = match labels {
-            Value::List(labels) => labels.get(number).unwrap_or(&Value::Null),
-            one => one,
-        };
-        let label = match label {
-            Value::Text(label) => Rc::clone(label),
-            _ => format!("branch {}", number + 1).into(),
-        };
-        let cut = matches!(branch, Value::Null);
-        let (failed, timed_out) = (cut || is("failed"), cut || is("timed_out"));
-        let code = match text::field(branch, "exit_code") {
-            _ if !failed => 0,
-            Some(Value::Int(code)) if *code != 0 => *code,
-            _ => 1,
-        };
-        late |= failed && timed_out;
-        let status = match (failed, timed_out) {
-            (false, _) => "done",
-            (true, true) => "timeout",
-            (true, false) => "failed",
-        };
-        if failed {
+        let ended = Ended::of(number, branch, labels);
+        let (label, status, code) = (&ended.label, ended.status(), ended.code);
+        late |= ended.timed_out;
+        if ended.failed {
             first_code.get_or_insert(code);
         }
         if number > 0 {
@@ -359,7 +398,7 @@ pub fn report(branches: &Value, labels: &Value) -> Value {
         let stderr = text::field(branch, "stderr")
             .map(render)
             .unwrap_or_default();
-        if failed {
+        if ended.failed {
             text.extend_from_slice(format!("exit: {code}").as_bytes());
             if !stderr.is_empty() {
                 text.extend_from_slice(b"\nstderr: ");
@@ -378,11 +417,7 @@ pub fn report(branches: &Value, labels: &Value) -> Value {
             }
             errors.push_str(&stderr);
         }
-        let mut one = Map::default();
-        one.insert("label".into(), Value::Text(label));
-        one.insert("status".into(), Value::text(status));
-        one.insert("code".into(), Value::Int(code));
-        known.push(Value::map(one));
+        known.push(ended.known());
     }
     let mut map = Map::default();
     map.insert("stdout".into(), Value::Bytes(text.into()));

@@ -508,6 +508,7 @@ instructions! {
     0x85 "join_any" JoinAny(to: Label) [Tasks] => [Tasks Int Any] (branch) 2 "wait for any task that was not joined yet and push its number and result; go to the label, without the set, when all were";
     0x86 "cancel" Cancel() [Tasks] => [Tasks] (next) 4 "end what still runs in the set; its results are failures";
     0x87 "join_ready" JoinReady(to: Label) [Tasks] => [Tasks Any] (branch Tasks) 2 "push the result of the first task that was not joined yet; go to the label if it has not ended, or there is none";
+    0x88 "label_tasks" LabelTasks(labels: Const) [Tasks] => [Tasks] (next) 1 "say what the tasks of the set are called: if time runs out while they are waited for, the innermost open step ends with what is known of each";
 
     // The outside.
     0x90 "host" Host(call: Host) [Args] => [Any] (next) 16 "ask for a call of the plan's table and push the reply";

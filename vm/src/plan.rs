@@ -129,7 +129,7 @@ macro_rules! host_kinds {
 host_kinds! {
     0 Exec "exec" [script shell argv vars ambient env cwd stdin timeout_ms limit stream once bytes]
         "run a script in a shell, or a program by its argv";
-    1 Agent "agent" [agent prompt system_prompt model mode vars env cwd timeout_ms json auto_stage once pace]
+    1 Agent "agent" [agent prompt system_prompt model mode vars env cwd timeout_ms json auto_stage once pace failures]
         "ask an agent";
     2 Tool "tool" [tool arguments cwd timeout_ms] "run a tool that metadata describes";
     3 Recipe "recipe" [name context given depth] "find, compile and run a recipe whose name is known only now";

@@ -150,6 +150,8 @@ pub(crate) struct TaskSet {
     /// Members in the order of their end; some may be joined already.
     ended: VecDeque<u32>,
     pub running: u32,
+    /// What they are called, where somebody wants to know what became of them.
+    pub labels: Option<Value>,
 }
 
 impl TaskSet {
@@ -160,6 +162,7 @@ impl TaskSet {
             gone: 0,
             ended: VecDeque::new(),
             running: 0,
+            labels: None,
         }
     }
 

@@ -102,6 +102,11 @@ pub static RECIPE: Shape = Shape {
             Type::Choice(&["contextual", "raw"]),
             "put values into shell text safely, or paste them",
         ),
+        field(
+            "auto_stage",
+            Type::Bool,
+            "stage all changes in git after each agent's step that says nothing itself",
+        ),
     ],
     hints: &[
         ("step", "steps"),

@@ -75,6 +75,8 @@ pub struct Dialect {
     pub step_counts: RangeInclusive<u32>,
     /// Does a sub-recipe see all variables of its caller, and give all of its own back?
     pub shares_variables: bool,
+    /// Is what an agent has changed staged, unless somebody says otherwise?
+    pub stages_changes: bool,
 }
 
 /// All dialects of recipes, the default first.

@@ -59,6 +59,7 @@ pub fn lower(
         raw: options.raw,
         timeout_ms: options.timeout_ms,
         infer_kind: dialect.infer_kind || options.disputed,
+        stages_changes: dialect.stages_changes,
         facts: Vec::new(),
         step: None,
         given: Vec::new(),
@@ -76,6 +77,9 @@ pub fn lower(
     let name = lower.header(&fields, options);
     if lower.report_choice(&fields) == Some("raw") {
         lower.raw = true;
+    }
+    if let Some(stages) = fields.boolean("auto_stage", lower.report) {
+        lower.stages_changes = stages;
     }
     lower.facts(&fields, &name);
     let mut inputs = lower.inputs(&fields);
@@ -172,6 +176,7 @@ pub fn lower_expression(
         raw: false,
         timeout_ms: None,
         infer_kind: dialect.infer_kind,
+        stages_changes: dialect.stages_changes,
         facts: Vec::new(),
         step: None,
         given: Vec::new(),

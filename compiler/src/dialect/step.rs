@@ -15,7 +15,8 @@ use crate::doc::{Kind, Node as Doc, Plain, Schema, resolve};
 use crate::ir::flow::{Around, Flow};
 use crate::ir::{
     Action, Agent, Attempts, Bind, Call, Compare, EXCLUDE_TAGS, Equality, Exec, Expr, ExprKind,
-    Growth, Guard, INCLUDE_TAGS, Literal, Missing, Node, OnFailure, Read, Step, Store, Text, Truth,
+    Growth, Guard, INCLUDE_TAGS, Literal, Missing, Node, OnFailure, Read, Staging, Step, Store,
+    Text, Truth,
 };
 use crate::source::Span;
 use rrc_vm::plan::StepKind;
@@ -72,7 +73,7 @@ impl Lower<'_> {
         let (work, step_kind) = match (compound, kind) {
             (true, _) => (Some(self.body_steps(&fields)), StepKind::Loop),
             (false, Some("bash")) => (self.bash(&fields), StepKind::Bash),
-            (false, Some("agent")) => (self.agent(&fields), StepKind::Agent),
+            (false, Some("agent")) => (self.agent(&fields, store), StepKind::Agent),
             (false, Some("recipe")) => (self.sub_recipe(&fields), StepKind::Recipe),
             (false, Some("template")) => (self.template(&fields), StepKind::Command),
             (false, Some("tool")) => (self.no_such_work(&fields), StepKind::Tool),
@@ -295,7 +296,7 @@ impl Lower<'_> {
         Some(Node::Act(Box::new(Action::Exec(exec))))
     }
 
-    fn agent(&mut self, fields: &Fields<'_>) -> Option<Node> {
+    fn agent(&mut self, fields: &Fields<'_>, store: Store) -> Option<Node> {
         if !self.infer_kind {
             fields.require("agent", self.report);
         }
@@ -307,6 +308,7 @@ impl Lower<'_> {
             return None;
         }
         let prompt = fields.text("prompt", self.report)?;
+        let stages = fields.boolean("auto_stage", self.report);
         let agent = Agent {
             agent: fields
                 .text("agent", self.report)
@@ -322,7 +324,11 @@ impl Lower<'_> {
             cwd: self.optional_text(fields, "cwd"),
             env: self.env(fields),
             once: fields.boolean("once", self.report).unwrap_or(false),
-            stage: fields.boolean("auto_stage", self.report).unwrap_or(false),
+            staging: match (stages.unwrap_or(self.stages_changes), store) {
+                (false, _) => Staging::Never,
+                (true, Store::Json { .. }) => Staging::WithJson,
+                (true, _) => Staging::Answered,
+            },
         };
         Some(Node::Act(Box::new(Action::Agent(agent))))
     }

@@ -35,6 +35,8 @@ pub struct Lower<'r> {
     pub timeout_ms: Option<u64>,
     /// Is the kind of a step read off its fields when `type` is omitted?
     pub infer_kind: bool,
+    /// Is what an agent has changed staged when its step says nothing?
+    pub stages_changes: bool,
     /// What names mean that stand for facts about the recipe.
     pub facts: Vec<(&'static str, Literal)>,
     /// The step that is being read and its number, where texts may ask for it.

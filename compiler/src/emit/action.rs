@@ -9,7 +9,7 @@ use super::builder::{Label, Tables, Writer};
 use super::expr::{self, Operand, SCOPE};
 use crate::ir::{
     Action, Agent, Check, Exec, Exports, Expr, ExprKind, HOOK_NAMES, Literal, Node, OnFailure,
-    Script, ScriptPart, Step, Text, VarForm,
+    Script, ScriptPart, Staging, Step, Text, VarForm,
 };
 use crate::shell::needed;
 use rrc_vm::isa::{Builtin, Instr, Kind, Status};
@@ -224,7 +224,11 @@ impl Emitter<'_> {
         if let Some(deadline) = deadline {
             self.value(w, &mut call, "timeout_ms", deadline, failed);
         }
-        for (param, wanted) in [("once", agent.once), ("auto_stage", agent.stage)] {
+        for (param, wanted) in [
+            ("once", agent.once),
+            ("auto_stage", agent.staging != Staging::Never),
+            ("json", agent.staging == Staging::WithJson),
+        ] {
             if wanted {
                 call.fix(param, Literal::Bool(true));
             }
@@ -351,6 +355,7 @@ impl Emitter<'_> {
         w.push(Instr::Concat { parts: 3 });
         w.push(Instr::JumpFailed { to: w.to(give_up) });
         call.open(w, "prompt");
+        call.fix("failures", Literal::Text(FAILURES.to_string()));
         self.pace(&mut call);
         call.ask(w, &mut self.tables, step);
         w.push(Instr::JumpFailed { to: w.to(give_up) });
@@ -629,6 +634,9 @@ impl Moment {
         }
     }
 }
+
+/// What stands before the names of the steps that failed, when an agent is told.
+const FAILURES: &str = "These steps failed:";
 
 /// What an agent says, in any case, when it has put a recipe right.
 const RECOVERED: &str = "STATUS: COMPLETE";

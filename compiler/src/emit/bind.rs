@@ -4,7 +4,7 @@ use super::Emitter;
 use super::builder::{Label, Writer};
 use super::expr::SCOPE;
 use super::step::{Taken, Try, Ways};
-use crate::ir::{Action, Node, OnFailure, Read, Step, Store};
+use crate::ir::{Action, Literal, Node, OnFailure, Read, Step, Store};
 use rrc_vm::isa::Instr;
 
 impl Emitter<'_> {
@@ -169,16 +169,24 @@ impl Emitter<'_> {
             if bind.read == Read::Reply {
                 continue;
             }
-            let none = w.label();
+            let (none, set, next) = (w.label(), w.label(), w.label());
             self.known(w, failure, said, field_of(bind.read), none);
             if bind.read == Read::Value {
                 kept_form(w, step.store, none);
             }
+            w.bind(set);
             w.push(Instr::SetVar {
                 scope: SCOPE,
                 name: self.tables.text(&bind.name),
             });
+            w.push(Instr::Jump { to: w.to(next) });
             w.bind(none);
+            if let Some(unstarted) = unstarted(bind.read) {
+                let constant = self.tables.literal(&unstarted);
+                w.push(Instr::Const { constant });
+                w.push(Instr::Jump { to: w.to(set) });
+            }
+            w.bind(next);
         }
         if keeps_output(step) && takes_value(step, value) {
             let (none, held) = (w.label(), w.local());
@@ -199,7 +207,7 @@ impl Emitter<'_> {
     }
 
     /// Pushes what a failure knows of a field, or else what was said before it. A failure before
-    /// the process ran knows nothing: to `none`, with nothing pushed.
+    /// anything ran knows nothing: to `none`, with nothing pushed.
     fn known(&mut self, w: &mut Writer, failure: u8, said: Option<u8>, field: &str, none: Label) {
         let known = w.label();
         let name = self.tables.text(field);
@@ -230,6 +238,16 @@ fn field_of(read: Read) -> &'static str {
         Read::Value | Read::Reply => "stdout",
         Read::ExitCode => "exit_code",
         Read::Stderr => "stderr",
+    }
+}
+
+/// What is read of a step that failed before anything of it was started: the same as of one that could
+/// not be, whatever the reason.
+fn unstarted(read: Read) -> Option<Literal> {
+    match read {
+        Read::Value | Read::Reply => None,
+        Read::ExitCode => Some(Literal::Int(126)),
+        Read::Stderr => Some(Literal::Text(String::new())),
     }
 }
 

@@ -38,7 +38,7 @@ impl Emitter<'_> {
         let function = self.branch_function(stage, &times.body, Some(step));
         let turns = self.turns(w, times, out.plain);
         let (again, started, wrong) = (w.label(), w.label(), w.label());
-        w.push(Instr::Tasks {});
+        self.branch_set(w, stage);
         w.bind(again);
         self.turn(w, times, turns, wrong, started);
         w.push(Instr::Load { local: SCOPE });
@@ -211,38 +211,12 @@ impl Emitter<'_> {
         }
     }
 
-    /// What a stage that ran out of time knows of its branches. Stack: what is known of the failure, then
-    /// the same with that.
-    pub(super) fn cut_branches(&mut self, w: &mut Writer, stage: &Stage) {
-        let Some(labels) = labels(&stage.work) else {
-            return;
-        };
-        let [tasks, branches] = ["tasks", "branches"].map(|name| self.tables.text(name));
+    /// A set for the branches of a stage, which are known by their labels.
+    pub(super) fn branch_set(&mut self, w: &mut Writer, stage: &Stage) {
+        w.push(Instr::Tasks {});
+        let labels = labels(&stage.work).unwrap_or(Literal::Null);
         let labels = self.tables.literal(&labels);
-        let (known, report) = (w.local(), w.local());
-        let (none, done) = (w.label(), w.label());
-        w.push(Instr::Store { local: known });
-        w.push(Instr::VarOrNull {
-            scope: known,
-            name: tasks,
-        });
-        w.push(Instr::ListOr { to: w.to(none) });
-        w.push(Instr::BranchReport { labels });
-        w.push(Instr::Store { local: report });
-        w.push(Instr::Load { local: known });
-        w.push(Instr::VarOrNull {
-            scope: report,
-            name: branches,
-        });
-        w.push(Instr::Put { name: branches });
-        w.push(Instr::Jump { to: w.to(done) });
-        w.bind(none);
-        w.push(Instr::Pop {});
-        w.push(Instr::Load { local: known });
-        w.bind(done);
-        self.without(w, "tasks");
-        w.free(known);
-        w.free(report);
+        w.push(Instr::LabelTasks { labels });
     }
 
     /// Stack: a map, then the same without a field.

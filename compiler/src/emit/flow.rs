@@ -395,7 +395,6 @@ impl Emitter<'_> {
         // Only time ends such a function before it returns.
         w.bind(late);
         w.push(Instr::FailureMap {});
-        self.cut_branches(w, stage);
         w.push(Instr::True {});
         w.push(Instr::Put {
             name: self.tables.text("timed_out"),
@@ -652,7 +651,7 @@ impl Emitter<'_> {
                 }
             }
             Work::Par(all) => {
-                w.push(Instr::Tasks {});
+                self.branch_set(w, stage);
                 for child in all {
                     let function = self.branch_function(stage, child, None);
                     w.push(Instr::Load { local: SCOPE });

@@ -327,8 +327,16 @@ pub struct Agent {
     pub env: Vec<(String, Text)>,
     /// As for [`Exec`].
     pub once: bool,
-    /// Are all changes staged in git after an answer?
-    pub stage: bool,
+    pub staging: Staging,
+}
+
+/// Which answers of an agent all changes are staged in git after.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Staging {
+    Never,
+    Answered,
+    /// Those that hold JSON: without it the step has failed.
+    WithJson,
 }
 
 /// Another recipe, and the variables it is given.

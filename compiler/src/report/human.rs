@@ -190,8 +190,44 @@ fn draw(
     report.finish().write(&mut *drawings, &mut picture)?;
     // Its first line is a headline without words; ours stands above.
     let body = picture.iter().position(|byte| *byte == b'\n');
-    out.extend_from_slice(&picture[body.map_or(0, |at| at + 1)..]);
+    let body = &picture[body.map_or(0, |at| at + 1)..];
+    match options.color {
+        true => paint_in_runs(body, out),
+        false => out.extend_from_slice(body),
+    }
     Ok(())
+}
+
+/// A picture in which every character has its colour by itself, with a colour for as many characters
+/// of a line as share it.
+fn paint_in_runs(picture: &[u8], out: &mut Vec<u8>) {
+    const OFF: &[u8] = b"\x1b[0m";
+    let (mut wanted, mut current): (&[u8], &[u8]) = (OFF, OFF);
+    let mut rest = picture;
+    while let Some(byte) = rest.first() {
+        let escape = rest.starts_with(b"\x1b[");
+        let end = rest.iter().position(|byte| *byte == b'm');
+        if let Some(end) = end.filter(|_| escape) {
+            (wanted, rest) = rest.split_at(end + 1);
+            continue;
+        }
+        // No colour goes on in the next line, where others may write.
+        let meant = if *byte == b'\n' { OFF } else { wanted };
+        if meant != current {
+            if current != OFF {
+                out.extend_from_slice(OFF);
+            }
+            if meant != OFF {
+                out.extend_from_slice(meant);
+            }
+            current = meant;
+        }
+        out.push(*byte);
+        rest = &rest[1..];
+    }
+    if current != OFF {
+        out.extend_from_slice(OFF);
+    }
 }
 
 /// Whether a label is near enough to be drawn with the finding it belongs to.
@@ -501,6 +537,46 @@ mod tests {
         let options = Options::default();
         draw(&finding, &labels, options, &mut drawings, &mut drawn).unwrap();
         Some([plainly, drawn].map(|text| String::from_utf8(text).unwrap()))
+    }
+
+    #[test]
+    fn what_has_one_colour_is_painted_at_once() {
+        let text = "name: a\n  - id: 'x' # ü\n";
+        let mut sources = Sources::default();
+        let source = sources.add(Source::new("a.yaml", text));
+        let finding = Diagnostic::new(&codes::BAD_VALUE, Span::new(source, 12, 14), "wrong")
+            .label(Span::new(source, 0, 4), "a label");
+        let written = |color| {
+            let mut out = Vec::new();
+            let options = Options {
+                color,
+                ..Options::default()
+            };
+            write(std::slice::from_ref(&finding), &sources, options, &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        let painted = written(true);
+        let mut pieces = painted.split("\x1b[");
+        let mut plain = pieces.next().unwrap_or_default().to_string();
+        let (mut on, mut before) = (false, "");
+        for piece in pieces {
+            let (style, text) = piece.split_once('m').unwrap();
+            // A colour begins where there is none; it is another one, or something lies between.
+            assert_eq!(style == "0", on, "{painted:?}");
+            assert_ne!(style, before, "{painted:?}");
+            assert!(
+                on || !text.is_empty() && !text.contains('\n'),
+                "{painted:?}"
+            );
+            on = style != "0";
+            before = match on || text.is_empty() {
+                true if on => style,
+                true => before,
+                false => "",
+            };
+            plain.push_str(text);
+        }
+        assert_eq!(plain, written(false));
     }
 
     #[test]

@@ -8,17 +8,14 @@ use crate::process::{ErrorKind, Outcome, Request, TimerId};
 use crate::reply::{self, Args};
 use rrc_vm::fault::FailureKind;
 use rrc_vm::machine::Ticket;
-use rrc_vm::text::render;
-use rrc_vm::value::{Map, Value};
+use rrc_vm::text::{parse_json, render};
+use rrc_vm::value::Value;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
-use std::rc::Rc;
 use std::time::Duration;
 
 /// Bytes of output that are kept of an agent.
 const AGENT_OUTPUT: usize = 10 * 1024 * 1024;
-/// How long staging may take.
-const STAGE_TIME: Duration = Duration::from_secs(60);
 
 /// Questions that wait for their time.
 #[derive(Default)]
@@ -38,7 +35,9 @@ pub(super) struct Asking {
     /// To ask it again.
     request: Request,
     refusals: u32,
+    /// Its changes are to be staged, if the answer holds what was asked for.
     stage: bool,
+    json: bool,
     warnings: Vec<String>,
 }
 
@@ -65,9 +64,16 @@ impl Driver<'_> {
                 "nothing describes the agent `{agent}`: it is asked like any other"
             ));
         }
+        let mut prompt = text("prompt");
+        if let Value::Text(heading) = args.get("failures") {
+            let lines = self.failures_in(asked.record, &prompt);
+            if !lines.is_empty() {
+                prompt.push_str(&format!("\n\n{heading}\n{lines}"));
+            }
+        }
         let question = Question {
             agent: &agent,
-            prompt: &text("prompt"),
+            prompt: &prompt,
             system_prompt: &described.unwrap_or_default(),
             model: &text("model"),
             mode: &text("mode"),
@@ -98,7 +104,8 @@ impl Driver<'_> {
             pace: Pace::of(args.get("pace")),
             request: request.clone(),
             refusals: 0,
-            stage: matches!(args.get("auto_stage"), Value::Bool(true)),
+            stage: self.settings.stage && args.is_set("auto_stage"),
+            json: args.is_set("json"),
             warnings,
         };
         self.places.insert(asked.ticket.0, Place::Agents);
@@ -167,20 +174,17 @@ impl Driver<'_> {
             return Some((asked, value));
         }
         self.agents.paces.answered(&asking.pace);
-        if !asking.stage || self.stopping.is_some() {
+        let holds_json = || match &value {
+            Value::Map(reply) => match reply.get("stdout") {
+                Some(Value::Text(answer)) => parse_json(answer).is_some(),
+                _ => false,
+            },
+            _ => false,
+        };
+        if !asking.stage || self.stopping.is_some() || asking.json && !holds_json() {
             return Some((asked, value));
         }
-        let mut request = Request::new("git");
-        request.args = vec!["add".to_string(), "-A".to_string()];
-        request.cwd = asking.request.cwd;
-        request.env = asking.request.env;
-        request.timeout = Some(STAGE_TIME);
-        self.enqueue_job(Job {
-            asked,
-            wanted: Wanted::Request(Box::new(request)),
-            work: Work::Stage(value),
-            begun: true,
-        });
+        self.stage(asked, value, asking.request);
         None
     }
 
@@ -218,6 +222,7 @@ impl Driver<'_> {
     pub(super) fn cancel_agent(&mut self, ticket: Ticket) {
         let is_it = |job: &Job| job.asked.ticket == ticket;
         self.agents.waiting.retain(|job| !is_it(job));
+        self.staging.waiting.retain(|job| !is_it(job));
         let later = self.agents.later.iter().find(|(_, job)| is_it(job));
         if let Some(timer) = later.map(|(timer, _)| *timer) {
             self.os.cancel_timer(timer);
@@ -243,25 +248,4 @@ impl Driver<'_> {
             self.os.cancel_timer(timer);
         }
     }
-}
-
-/// The reply of an agent whose changes were to be staged: what went wrong with that is a warning.
-pub(super) fn staged(value: Value, outcome: &Outcome) -> Value {
-    let Some(error) = &outcome.error else {
-        return value;
-    };
-    let said = String::from_utf8_lossy(&outcome.stderr);
-    let why = said.lines().next().unwrap_or(error.message);
-    let Value::Map(fields) = &value else {
-        return value;
-    };
-    let mut fields: Map = Map::clone(fields);
-    let mut warnings = match fields.get("warnings") {
-        Some(Value::List(warnings)) => warnings.to_vec(),
-        _ => Vec::new(),
-    };
-    let text = format!("the changes were not staged: {why}");
-    warnings.push(Value::text(text.as_str()));
-    fields.insert(Rc::from("warnings"), Value::list(warnings));
-    Value::map(fields)
 }

@@ -40,6 +40,36 @@ pub(super) struct Open {
     pub turned: Option<u64>,
     /// The failure that has come out of a step in it.
     inner: Option<Inner>,
+    /// Where steps in it failed by themselves.
+    failures: Failures,
+}
+
+/// How many steps that failed are remembered by name.
+const MOST_FAILURES: usize = 20;
+
+/// Steps that failed by themselves, in the order of that, and how many there were besides.
+#[derive(Default)]
+struct Failures {
+    first: Vec<Inner>,
+    more: usize,
+}
+
+impl Failures {
+    fn push(&mut self, failure: Inner) {
+        match self.first.len() < MOST_FAILURES {
+            true => self.first.push(failure),
+            false => self.more += 1,
+        }
+    }
+
+    fn append(&mut self, later: Failures) {
+        self.more += later.more;
+        later.first.into_iter().for_each(|one| self.push(one));
+    }
+
+    fn clear(&mut self) {
+        *self = Failures::default();
+    }
 }
 
 /// A failure on its way out, and the path of the step that it began in.
@@ -96,6 +126,7 @@ impl Driver<'_> {
                     open.pausing = true;
                     open.since.clear();
                     open.again.clear();
+                    open.failures.clear();
                 }
                 self.about(record.0, What::StepRetry { attempt: number });
             }
@@ -155,6 +186,7 @@ impl Driver<'_> {
             stored: Value::Null,
             turned: None,
             inner: None,
+            failures: Failures::default(),
         };
         if let Some(above) = around.and_then(|around| self.open.get_mut(&around)) {
             above.since.clear();
@@ -212,7 +244,13 @@ impl Driver<'_> {
         };
         let above = open.around.and_then(|around| self.open.get_mut(&around));
         let (all, out) = match above {
-            Some(above) => (&mut above.again, &mut above.inner),
+            Some(above) => {
+                above.failures.append(std::mem::take(&mut open.failures));
+                if status == Status::Failed && inner.is_none() {
+                    began().into_iter().for_each(|own| above.failures.push(own));
+                }
+                (&mut above.again, &mut above.inner)
+            }
             None => (&mut self.again, &mut self.inner),
         };
         all.extend(again);
@@ -237,6 +275,22 @@ impl Driver<'_> {
                 },
             );
         }
+    }
+
+    /// The steps that failed in an open one, a line each, with what a text does not say yet of why.
+    pub(super) fn failures_in(&self, record: Option<RecordId>, said: &str) -> String {
+        let Some(open) = record.and_then(|record| self.open.get(&record)) else {
+            return String::new();
+        };
+        let line = |failure: &Inner| match said.contains(&*failure.message) {
+            true => format!("\n- {}", failure.path),
+            false => format!("\n- {}", failure.words().replace('\n', "\n  ")),
+        };
+        let mut lines: String = open.failures.first.iter().map(line).collect();
+        if open.failures.more > 0 {
+            lines.push_str(&format!("\n- and {} more", open.failures.more));
+        }
+        lines
     }
 
     /// The calls that open steps have failed by, or will when they end, whatever comes.

@@ -1,7 +1,8 @@
 //! Doing what the machine asks for, and telling it what came of it.
 
-use super::agents::{Asking, staged};
+use super::agents::Asking;
 use super::machines::Machines;
+use super::staging::staged;
 use super::{Driver, Stop};
 use crate::capture::LONGEST_LINE;
 use crate::event::{RecordId, StepRef, What};
@@ -325,8 +326,10 @@ impl Driver<'_> {
                 // What is ended together is ended from the last to the first.
                 let at = self.waiting.iter().rposition(is_it);
                 let dropped = at.and_then(|at| self.waiting.remove(at));
-                if dropped.is_some_and(|job| matches!(job.work, Work::Agent(_))) {
-                    self.agent_dropped();
+                match dropped.map(|job| job.work) {
+                    Some(Work::Agent(_)) => self.agent_dropped(),
+                    Some(Work::Stage(_)) => self.stage_ended(),
+                    Some(Work::Plain) | None => {}
                 }
             }
             Some(Place::Agents) => self.cancel_agent(ticket),
@@ -393,10 +396,12 @@ impl Driver<'_> {
         // What was ended from outside was not done, and is to be done again some day.
         let real = !outcome.cancelled;
         let asked = running.asked;
-        if !real && self.stopping.is_some() {
-            return self.cut_off(&asked, outcome);
-        }
         match running.work {
+            Work::Stage(answer) => {
+                self.stage_ended();
+                self.told(machine, asked, staged(answer, &outcome), true);
+            }
+            _ if !real && self.stopping.is_some() => self.cut_off(&asked, outcome),
             Work::Plain => {
                 let value = reply::reply(outcome, asked.form, &self.secrets);
                 self.told(machine, asked, value, real);
@@ -407,7 +412,6 @@ impl Driver<'_> {
                 }
                 self.start_agents();
             }
-            Work::Stage(value) => self.told(machine, asked, staged(value, &outcome), true),
         }
     }
 
@@ -610,8 +614,12 @@ impl Driver<'_> {
         self.os.forget_line();
         self.questions.clear();
         for job in std::mem::take(&mut self.waiting) {
-            self.unbegun(&job.asked);
+            match job.work {
+                Work::Stage(answer) => self.reply(job.asked, answer),
+                Work::Plain | Work::Agent(_) => self.unbegun(&job.asked),
+            }
         }
+        self.stop_staging();
         self.stop_agents();
         for (timer, _) in std::mem::take(&mut self.timers) {
             self.os.cancel_timer(timer);

@@ -4,6 +4,7 @@ use super::operations::failure_map;
 use super::tables::name_of;
 use super::{Finished, Machine, Note, Poll, Ticket};
 use crate::fault::{Failure, FailureKind, Fault, FaultKind};
+use crate::flow;
 use crate::isa::Status;
 use crate::task::{Member, Shadow, Task, Waits};
 use crate::value::{Map, Value};
@@ -71,13 +72,13 @@ impl Machine {
             return;
         };
         task.deadline = None;
-        let (member_of, at, waits) = (task.member_of, task.forked_at, task.waits);
+        let (member_of, at) = (task.member_of, task.forked_at);
         let (kind, limit) = (FailureKind::Timeout, Duration::from_millis(ms));
         let message = format!("{} (limit {limit:?})", kind.sentence());
         let failure = Value::Failure(Rc::new(Failure {
             kind,
             message: message.into(),
-            data: self.waited_for(waits),
+            data: Value::Null,
             at,
         }));
         self.end_tasks(vec![id], &failure);
@@ -86,22 +87,29 @@ impl Machine {
         }
     }
 
-    /// What the tasks had come to that a task waits for, as `tasks`: null for those that run.
-    fn waited_for(&self, waits: Waits) -> Value {
-        let Waits::Set(set) = waits else {
-            return Value::Null;
+    /// What is known of the tasks with labels that a task waits for, where time has run out: null for
+    /// those that run.
+    fn cut_off(&self, task: &Task, why: &Value) -> Option<Value> {
+        let (Waits::Set(set), Value::Failure(failure)) = (task.waits, why) else {
+            return None;
         };
-        let Some(Some(set)) = self.sets.get(set as usize) else {
-            return Value::Null;
-        };
+        let set = self.sets.get(set as usize)?.as_ref()?;
+        let labels = set.labels.as_ref()?;
+        if failure.kind != FailureKind::Timeout {
+            return None;
+        }
         let tasks = set.members.iter().filter_map(|member| match member {
             Member::Runs(_) => Some(Value::Null),
             Member::Ended(failure @ Value::Failure(_)) => Some(Value::map(failure_map(failure))),
             Member::Ended(result) => Some(result.clone()),
             Member::Joined => None,
         });
-        let tasks = Value::list(tasks.collect());
-        Value::map(Map::from_iter([("tasks".into(), tasks)]))
+        let tasks: Vec<Value> = tasks.collect();
+        let branches = ("branches".into(), flow::known(&tasks, labels));
+        Some(Value::Failure(Rc::new(Failure {
+            data: Value::map(Map::from_iter([branches])),
+            ..Failure::clone(failure)
+        })))
     }
 
     /// End what still runs in a set; how many tasks that were.
@@ -149,11 +157,12 @@ impl Machine {
         if let Some(ticket) = task.deadline {
             self.cancel_ticket(ticket);
         }
+        let mut innermost = self.cut_off(task, why);
         for open in task.open.iter().rev() {
             self.said.push_back(Poll::Note(Note::End {
                 record: open.record,
                 status: Status::Cancelled,
-                value: why.clone(),
+                value: innermost.take().unwrap_or_else(|| why.clone()),
                 forgiven: false,
             }));
         }

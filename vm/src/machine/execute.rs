@@ -611,6 +611,7 @@ impl Machine {
                     task.sets.push(set);
                     push!(Value::Tasks(set));
                 }
+                Instr::LabelTasks { labels } => self.label_tasks(plan, task, labels)?,
                 Instr::Fork { function } => {
                     self.fork(task, function, frame.at)?;
                 }

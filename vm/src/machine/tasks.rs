@@ -128,6 +128,20 @@ impl Machine {
         Ok(())
     }
 
+    /// Remember what the tasks of the set on top are called.
+    pub(super) fn label_tasks(
+        &mut self,
+        plan: &Plan,
+        task: &Task,
+        labels: u32,
+    ) -> Result<(), FaultKind> {
+        let labels = self.constant(plan, labels)?;
+        if let Some(Some(set)) = self.sets.get_mut(set_at(task, 0) as usize) {
+            set.labels = Some(labels);
+        }
+        Ok(())
+    }
+
     pub(super) fn new_set(&mut self, owner: u32) -> u32 {
         let set = Some(TaskSet::new(owner));
         match self.free_sets.pop() {

@@ -30,4 +30,5 @@ pub static AMPLIFIER: Dialect = Dialect {
     depths: 1..=20,
     step_counts: 1..=1000,
     shares_variables: false,
+    stages_changes: false,
 };

@@ -30,4 +30,5 @@ pub static AMPLIHACK: Dialect = Dialect {
     depths: 1..=u32::MAX,
     step_counts: 1..=u32::MAX,
     shares_variables: true,
+    stages_changes: true,
 };

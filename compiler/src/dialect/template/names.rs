@@ -112,6 +112,8 @@ pub struct Env<'a> {
     pub apart: bool,
     /// Whether a condition decides if what stands here runs.
     pub guarded: bool,
+    /// Whether a failure that nothing is said of reaches the root: it is one of `recover`.
+    pub closed: bool,
 }
 
 impl Default for Env<'_> {
@@ -125,6 +127,7 @@ impl Default for Env<'_> {
             timed: false,
             apart: false,
             guarded: false,
+            closed: false,
         }
     }
 }

@@ -109,6 +109,24 @@ impl Place {
     }
 }
 
+/// How far a failure of a command reaches that nothing is said of.
+fn unsaid(env: &Env<'_>) -> Scope {
+    match env.closed {
+        true => Scope::Root,
+        false => Scope::Continue,
+    }
+}
+
+/// A group of `recover` that says nothing itself. Its own failure, such as that its time is over,
+/// reaches the root; of those in it each says, or does not say, how far it reaches.
+fn closed(group: Stage) -> Stage {
+    Stage {
+        scope: Scope::Root,
+        label: group.label.clone(),
+        ..Stage::plain(&group.id.clone(), group.span, Work::Inside(Box::new(group)))
+    }
+}
+
 pub fn key_span(entry: &Entry<'_>) -> Span {
     entry.key.text().map_or(entry.key.span, |text| text.inner())
 }
@@ -129,14 +147,15 @@ impl<'a> Lower<'_, 'a> {
                     return None;
                 };
                 let words = self.command(text, env)?;
-                Some(Stage::plain(
-                    &place.path,
-                    text.inner(),
-                    Work::Run {
-                        words,
-                        limit: MOST_OUTPUT,
-                    },
-                ))
+                let work = Work::Run {
+                    words,
+                    limit: MOST_OUTPUT,
+                };
+                let command = Stage::plain(&place.path, text.inner(), work);
+                Some(Stage {
+                    scope: unsaid(env),
+                    ..command
+                })
             }
             Kind::List(_) if place.how == How::Item => {
                 self.unread = true;
@@ -149,7 +168,8 @@ impl<'a> Lower<'_, 'a> {
                     _ => place.path.clone(),
                 };
                 let steps = self.list(node, items, env, place, &list, false)?;
-                Some(Stage::plain(&place.path, node.span, Work::Seq(steps)))
+                let list = Stage::plain(&place.path, node.span, Work::Seq(steps));
+                Some(if env.closed { closed(list) } else { list })
             }
         }
     }
@@ -281,6 +301,8 @@ impl<'a> Lower<'_, 'a> {
             timed: outer.timed || self.ends(node),
             guarded,
             apart: outer.apart || parallel || self.field(node, "retry").is_some(),
+            // Whoever says it of a group says it of all in it.
+            closed: outer.closed && scope.is_none(),
             ..outer
         };
         let work = self.work(node, &inner, place, parallel, repeat.is_some());
@@ -298,16 +320,10 @@ impl<'a> Lower<'_, 'a> {
             };
             let between = Env {
                 apart: true,
+                closed: true,
                 ..inner.clone()
             };
-            let stage = self.node(recover, &between, &place);
-            let explicit = self.field(recover, "failure").is_some();
-            stage.map(|mut stage| {
-                if !explicit {
-                    stage.scope = Scope::Root;
-                }
-                Box::new(stage)
-            })
+            self.node(recover, &between, &place).map(Box::new)
         });
         let tries = match (most, recover) {
             (Some(most), recover) => Some(Tries {
@@ -319,6 +335,8 @@ impl<'a> Lower<'_, 'a> {
             }),
             (None, _) => None,
         };
+        let work = work?;
+        let runs = matches!(work, Work::Run { .. });
         let body = Stage {
             id: place.path.clone(),
             span: node.span,
@@ -326,9 +344,12 @@ impl<'a> Lower<'_, 'a> {
             pause: pause.transpose_or_none()?,
             deadline: deadline.transpose_or_none()?,
             tries,
-            scope: scope.unwrap_or(Scope::Continue),
+            scope: match runs {
+                true => scope.unwrap_or_else(|| unsaid(&inner)),
+                false => scope.unwrap_or(Scope::Continue),
+            },
             label: label.clone(),
-            work: work?,
+            work,
         };
         self.flow_findings(
             node,
@@ -338,6 +359,10 @@ impl<'a> Lower<'_, 'a> {
             parallel,
         );
         self.habits(node, entries, &body, env, repeat.as_ref(), parallel);
+        let body = match inner.closed && !runs {
+            true => closed(body),
+            false => body,
+        };
         let guard = guard.transpose_or_none()?;
         let Some(count) = repeat else {
             return Some(Stage { guard, ..body });
