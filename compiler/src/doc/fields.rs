@@ -6,94 +6,12 @@
 use super::node::{Entry, Kind, Node, Text};
 use super::scalar::{Plain, Schema, is_null, resolve};
 use super::shape::{Field, Shape, Type, bounds, choices, nested};
+pub use super::wrong::{article, describe, name_span, text_of, wrong_type};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Fix, Label, Report, is_plural, is_slip, nearest};
 use crate::source::Span;
 use smallvec::SmallVec;
 use std::ops::RangeInclusive;
-
-/// How a value is named behind "not".
-pub fn describe(node: Node<'_>, schema: Schema) -> &'static str {
-    match node.kind {
-        Kind::Broken => "something unreadable",
-        Kind::List(_) => "a list",
-        Kind::Map(_) => "a map",
-        Kind::Scalar(scalar) => match resolve(scalar, schema) {
-            Plain::Null => "nothing",
-            Plain::Bool(_) => "true or false",
-            Plain::Int(_) | Plain::Float(_) => "a number",
-            Plain::Text => "text",
-        },
-    }
-}
-
-/// A noun behind its article.
-pub fn article(what: &str) -> String {
-    // What has a name of its own has no article.
-    if what.starts_with('`') {
-        return what.to_string();
-    }
-    let vowel = what.starts_with(['a', 'e', 'i', 'o', 'u']);
-    format!("{} {what}", if vowel { "an" } else { "a" })
-}
-
-/// The span of a name: without its quotes.
-pub fn name_span(node: Node<'_>) -> Span {
-    node.text().map_or(node.span, |text| text.inner())
-}
-
-/// Reports that `what` (with its backticks) holds a value of the wrong type.
-pub fn wrong_type(what: &str, must: &str, node: Node<'_>, schema: Schema, report: &mut Report) {
-    if node.is_broken() {
-        return;
-    }
-    report.add(
-        Diagnostic::new(
-            &codes::WRONG_TYPE,
-            node.span,
-            format!("{what} must be {must}, not {}", describe(node, schema)),
-        )
-        .help(instead(must, node)),
-    );
-}
-
-/// What to write instead of a value of the wrong type.
-fn instead(must: &str, node: Node<'_>) -> String {
-    if let Some(written) = node.text().filter(|_| must.contains("number")) {
-        let text = written.text().trim();
-        if text.contains("{{") {
-            return "no hole is filled in here: write the number itself".to_string();
-        }
-        let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == ' ');
-        if digits != text && digits.parse::<f64>().is_ok() {
-            return format!("write `{digits}`, without a unit");
-        }
-    }
-    if let (Some(items), "text") = (node.list(), must) {
-        let words: Vec<&str> = items
-            .iter()
-            .filter_map(|item| item.text().map(|word| word.text()))
-            .collect();
-        if !words.is_empty() && words.len() == items.len() {
-            return format!("write one text: `{}`", words.join(" "));
-        }
-    }
-    format!("write {must} here")
-}
-
-/// A scalar as text, whatever it would resolve to; for items of lists and values of maps.
-pub fn text_of<'a>(
-    what: &str,
-    node: Node<'a>,
-    schema: Schema,
-    report: &mut Report,
-) -> Option<Text<'a>> {
-    let text = node.text();
-    if text.is_none() {
-        wrong_type(what, "text", node, schema, report);
-    }
-    text
-}
 
 /// Whether a value could be one of this type, as far as its form shows.
 fn takes(ty: &Type, node: Node<'_>) -> bool {
@@ -124,9 +42,16 @@ pub struct Fields<'a> {
     node: Node<'a>,
     schema: Schema,
     /// The fields that are there, by their places in the shape: far fewer than it has.
-    found: SmallVec<[(usize, &'a Entry<'a>); 8]>,
+    found: SmallVec<[Found<'a>; 8]>,
     /// The marks of their names: most fields that are asked for are not there.
     marks: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Found<'a> {
+    mark: u64,
+    index: usize,
+    entry: &'a Entry<'a>,
 }
 
 /// One bit that a name has; others may have the same.
@@ -192,9 +117,9 @@ impl<'a> Fields<'a> {
             }
             return;
         };
-        match self.found.iter().find(|(known, _)| *known == index) {
+        match self.found.iter().find(|known| known.index == index) {
             None => self.keep(index, entry),
-            Some((_, first)) => report.add(
+            Some(Found { entry: first, .. }) => report.add(
                 Diagnostic::new(
                     &codes::EXCLUSIVE_FIELDS,
                     name_span(entry.key),
@@ -223,8 +148,9 @@ impl<'a> Fields<'a> {
     }
 
     fn keep(&mut self, index: usize, entry: &'a Entry<'a>) {
-        self.marks |= mark(self.shape.fields[index].name);
-        self.found.push((index, entry));
+        let mark = mark(self.shape.fields[index].name);
+        self.marks |= mark;
+        self.found.push(Found { mark, index, entry });
     }
 
     /// Fields that are like none of the shape. Where there are many, they all have the same cause.
@@ -369,7 +295,9 @@ impl<'a> Fields<'a> {
             self.shape.fields.iter().any(|field| field.name == name),
             "a shape names every field it is asked for"
         );
-        self.found.iter().find_map(|(index, entry)| {
+        let alike = mark(name);
+        let mut found = self.found.iter().filter(|found| found.mark == alike);
+        found.find_map(|Found { index, entry, .. }| {
             let field = &self.shape.fields[*index];
             (field.name == name).then_some((field, *entry))
         })

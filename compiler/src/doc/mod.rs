@@ -15,6 +15,7 @@ pub mod scalar;
 pub mod shape;
 mod trace;
 mod tree;
+mod wrong;
 pub mod yaml;
 
 pub use fields::Fields;

@@ -55,6 +55,14 @@ impl Tables {
         }
     }
 
+    /// Makes room for what so many steps need, at once.
+    pub fn expect(&mut self, steps: usize) {
+        self.texts.reserve(2 * steps);
+        self.known_constants.reserve(2 * steps);
+        self.steps.reserve(steps);
+        self.calls.reserve(steps);
+    }
+
     pub fn finish_texts(&mut self) -> Texts {
         let mut texts = Texts::default();
         for text in std::mem::take(&mut self.texts) {

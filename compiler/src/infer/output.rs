@@ -4,6 +4,8 @@
 //! that is not understood prints something, and nothing is known of it.
 
 use crate::ir::{Script, ScriptPart};
+use smallvec::SmallVec;
+use std::borrow::Cow;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Printed {
@@ -64,56 +66,42 @@ fn quoted_heredoc(source: &str) -> Option<&str> {
     None
 }
 
+type Words<'a> = SmallVec<[Cow<'a, str>; 4]>;
+
 /// Commands of plain words, one after the other; none if there is anything else.
-fn commands(source: &str) -> Option<Vec<Vec<String>>> {
+fn commands(source: &str) -> Option<Vec<Words<'_>>> {
     let mut commands = Vec::new();
-    let mut command: Vec<String> = Vec::new();
-    let mut word: Option<String> = None;
-    let mut chars = source.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            ' ' | '\t' => command.extend(word.take()),
+    let mut command = Words::new();
+    let mut word: Option<Cow<'_, str>> = None;
+    let mut rest = source;
+    while let Some(first) = rest.chars().next() {
+        let after = &rest[first.len_utf8()..];
+        rest = match first {
+            ' ' | '\t' => {
+                command.extend(word.take());
+                after
+            }
             '\n' | ';' => {
                 command.extend(word.take());
                 if !command.is_empty() {
                     commands.push(std::mem::take(&mut command));
                 }
+                after
             }
             '\'' => {
-                let into = word.get_or_insert_default();
-                loop {
-                    match chars.next()? {
-                        '\'' => break,
-                        c => into.push(c),
-                    }
-                }
+                let (inside, after) = after.split_once('\'')?;
+                add(&mut word, inside);
+                after
             }
-            '"' => {
-                let into = word.get_or_insert_default();
-                loop {
-                    match chars.next()? {
-                        '"' => break,
-                        '\\' => match chars.next()? {
-                            c @ ('"' | '\\' | '$' | '`') => into.push(c),
-                            '\n' => {}
-                            c => into.extend(['\\', c]),
-                        },
-                        '$' | '`' | '!' => return None,
-                        c => into.push(c),
-                    }
-                }
-            }
-            '#' if word.is_none() => {
-                while chars.peek().is_some_and(|c| *c != '\n') {
-                    chars.next();
-                }
-            }
-            c if c.is_alphanumeric() || "_-+=:,./@%^".contains(c) => {
-                let into = word.get_or_insert_with(|| String::with_capacity(16));
-                into.push(c);
+            '"' => in_quotes(after, &mut word)?,
+            '#' if word.is_none() => after.find('\n').map_or("", |end| &after[end..]),
+            first if is_plain(first) => {
+                let end = rest.find(|c: char| !is_plain(c)).unwrap_or(rest.len());
+                add(&mut word, &rest[..end]);
+                &rest[end..]
             }
             _ => return None,
-        }
+        };
     }
     command.extend(word);
     if !command.is_empty() {
@@ -122,14 +110,48 @@ fn commands(source: &str) -> Option<Vec<Vec<String>>> {
     Some(commands)
 }
 
-fn outputs(commands: &[Vec<String>]) -> (Option<String>, Option<String>) {
+fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "_-+=:,./@%^".contains(c) || c.is_alphanumeric()
+}
+
+fn add<'a>(word: &mut Option<Cow<'a, str>>, more: &'a str) {
+    match word {
+        None => *word = Some(Cow::Borrowed(more)),
+        Some(word) => word.to_mut().push_str(more),
+    }
+}
+
+/// Takes in what stands in double quotes, if no value does; gives back what follows them.
+fn in_quotes<'a>(text: &'a str, word: &mut Option<Cow<'a, str>>) -> Option<&'a str> {
+    let mut rest = text;
+    loop {
+        let special = rest.find(['"', '\\', '$', '`', '!'])?;
+        add(word, &rest[..special]);
+        let after = &rest[special + 1..];
+        rest = match rest.as_bytes()[special] {
+            b'"' => return Some(after),
+            b'\\' => {
+                let escaped = after.chars().next()?;
+                match escaped {
+                    '"' | '\\' | '$' | '`' => add(word, &after[..1]),
+                    '\n' => {}
+                    _ => add(word, &rest[special..special + 1 + escaped.len_utf8()]),
+                }
+                &after[escaped.len_utf8()..]
+            }
+            _ => return None,
+        };
+    }
+}
+
+fn outputs(commands: &[Words<'_>]) -> (Option<String>, Option<String>) {
     if let [command] = commands
         && let [jq, option, json] = command.as_slice()
         && jq == "jq"
-        && ["-n", "-nc", "-cn", "--null-input"].contains(&option.as_str())
+        && ["-n", "-nc", "-cn", "--null-input"].contains(&&**option)
     {
         let is_json = serde_json::from_str::<serde_json::Value>(json).is_ok();
-        return (None, is_json.then(|| json.clone()));
+        return (None, is_json.then(|| json.to_string()));
     }
     let mut all = String::new();
     for command in commands {
@@ -141,9 +163,9 @@ fn outputs(commands: &[Vec<String>]) -> (Option<String>, Option<String>) {
     (Some(all.clone()), Some(all))
 }
 
-fn output(command: &[String]) -> Option<String> {
+fn output(command: &[Cow<'_, str>]) -> Option<String> {
     let (name, arguments) = command.split_first()?;
-    match name.as_str() {
+    match &**name {
         "true" | ":" | "sleep" | "set" => Some(String::new()),
         "echo" => match arguments.first() {
             Some(option) if option == "-n" => {
@@ -152,14 +174,14 @@ fn output(command: &[String]) -> Option<String> {
                 (!more).then(|| rest.join(" "))
             }
             Some(option) if option.starts_with('-') => None,
-            _ => Some(format!("{}\n", arguments.join(" "))),
+            _ => Some(arguments.join(" ") + "\n"),
         },
         "printf" => match arguments {
             [format] if !format.starts_with('-') && !format.contains('%') => {
                 let text = format.replace("\\n", "\n");
                 (!text.contains('\\')).then_some(text)
             }
-            [format, text] if format == "%s" => Some(text.clone()),
+            [format, text] if format == "%s" => Some(text.to_string()),
             [format, text] if format == "%s\\n" => Some(format!("{text}\n")),
             _ => None,
         },

@@ -4,8 +4,10 @@
 //! text in quotes may well be a program that reads it. Only names that variables of a recipe can
 //! have in an environment are looked at: `RECIPE_VAR_…`, and words in capitals.
 
+use memchr::memmem::Finder;
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 /// A name in the text of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,6 +120,11 @@ fn is_set(line: &str, after: &str) -> bool {
 
 /// Whether a script turns on that expanding an unset variable stops it.
 pub fn is_nounset(text: &str) -> bool {
+    // Few texts have the word at all.
+    static SET: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("set"));
+    if SET.find(text.as_bytes()).is_none() {
+        return false;
+    }
     text.lines().any(|line| {
         let mut words = line
             .split([' ', '\t', ';', '&', '|'])

@@ -1,0 +1,90 @@
+//! How values are spoken of that are not what they should be.
+
+use super::node::{Kind, Node, Text};
+use super::scalar::{Plain, Schema, resolve};
+use crate::codes;
+use crate::diagnostic::{Diagnostic, Report};
+use crate::source::Span;
+
+/// How a value is named behind "not".
+pub fn describe(node: Node<'_>, schema: Schema) -> &'static str {
+    match node.kind {
+        Kind::Broken => "something unreadable",
+        Kind::List(_) => "a list",
+        Kind::Map(_) => "a map",
+        Kind::Scalar(scalar) => match resolve(scalar, schema) {
+            Plain::Null => "nothing",
+            Plain::Bool(_) => "true or false",
+            Plain::Int(_) | Plain::Float(_) => "a number",
+            Plain::Text => "text",
+        },
+    }
+}
+
+/// A noun behind its article.
+pub fn article(what: &str) -> String {
+    // What has a name of its own has no article.
+    if what.starts_with('`') {
+        return what.to_string();
+    }
+    let vowel = what.starts_with(['a', 'e', 'i', 'o', 'u']);
+    format!("{} {what}", if vowel { "an" } else { "a" })
+}
+
+/// The span of a name: without its quotes.
+pub fn name_span(node: Node<'_>) -> Span {
+    node.text().map_or(node.span, |text| text.inner())
+}
+
+/// Reports that `what` (with its backticks) holds a value of the wrong type.
+pub fn wrong_type(what: &str, must: &str, node: Node<'_>, schema: Schema, report: &mut Report) {
+    if node.is_broken() {
+        return;
+    }
+    report.add(
+        Diagnostic::new(
+            &codes::WRONG_TYPE,
+            node.span,
+            format!("{what} must be {must}, not {}", describe(node, schema)),
+        )
+        .help(instead(must, node)),
+    );
+}
+
+/// What to write instead of a value of the wrong type.
+fn instead(must: &str, node: Node<'_>) -> String {
+    if let Some(written) = node.text().filter(|_| must.contains("number")) {
+        let text = written.text().trim();
+        if text.contains("{{") {
+            return "no hole is filled in here: write the number itself".to_string();
+        }
+        let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == ' ');
+        if digits != text && digits.parse::<f64>().is_ok() {
+            return format!("write `{digits}`, without a unit");
+        }
+    }
+    if let (Some(items), "text") = (node.list(), must) {
+        let words: Vec<&str> = items
+            .iter()
+            .filter_map(|item| item.text().map(|word| word.text()))
+            .collect();
+        if !words.is_empty() && words.len() == items.len() {
+            return format!("write one text: `{}`", words.join(" "));
+        }
+    }
+    format!("write {must} here")
+}
+
+/// A scalar as text, whatever it would resolve to; for items of lists and values of maps.
+pub fn text_of<'a>(
+    what: &str,
+    node: Node<'a>,
+    schema: Schema,
+    report: &mut Report,
+) -> Option<Text<'a>> {
+    let text = node.text();
+    if text.is_none() {
+        wrong_type(what, "text", node, schema, report);
+    }
+    text
+}
