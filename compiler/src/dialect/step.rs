@@ -105,6 +105,14 @@ impl Lower<'_> {
             bind: Vec::new(),
             node: work.unwrap_or(Node::Seq(Vec::new())),
         };
+        // Most steps are none, and a step is a lot to hand around.
+        if !looped && !fields.has("break_when") {
+            return Some(Step {
+                guard,
+                bind: binds,
+                ..work
+            });
+        }
         let looping = self.looping(&fields, work, &binds);
         Some(match looping {
             Looping::No(work) => Step {

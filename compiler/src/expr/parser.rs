@@ -16,7 +16,7 @@
 
 use super::ast::{Comparison, Expr, ExprKind};
 use super::explain::explain;
-use super::holes::{Path, hole_at, plain_meaning};
+use super::holes::{Path, hole_at, plain_meaning, whole_hole};
 use super::tokens::{Kind, Token, bad, lex};
 use super::{BareWords, Problem, calls, descent};
 use chumsky::error::Cheap;
@@ -46,6 +46,13 @@ pub fn parse(text: &str, bare: BareWords) -> (Option<Expr>, Vec<Problem>) {
     }
     if text.trim().is_empty() {
         return (Some(Expr::new(0..text.len(), ExprKind::Bool(true))), vec![]);
+    }
+    // A hole alone, as many conditions are, has no tokens to look at.
+    if let Some(hole) = whole_hole(text).filter(|hole| hole.filter.is_none()) {
+        return (
+            Some(Expr::new(hole.range, ExprKind::Hole(hole.path))),
+            vec![],
+        );
     }
     let (tokens, mut problems) = lex(text, bare);
     let tree = match too_deep(&tokens) {

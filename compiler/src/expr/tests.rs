@@ -495,6 +495,17 @@ impl Dice {
         ];
         let length = 1 + self.below(12);
         let gap = self.pick(&[" ", " ", ""]);
+        if self.below(20) == 0 {
+            return self
+                .pick(&[
+                    "{{h}}",
+                    " {{h.a[1]}}\n",
+                    "'{{h}}'",
+                    "({{h}})",
+                    "{{h|json}} ",
+                ])
+                .to_string();
+        }
         let parts: Vec<&str> = (0..length).map(|_| self.pick(&words)).collect();
         parts.join(gap)
     }
@@ -515,6 +526,14 @@ fn laws(text: &str, bare: BareWords) {
         descent::tree(text, &tokens, bare),
         "{text:?}"
     );
+    // What is read without its tokens is what they say.
+    if let Some(Expr {
+        kind: ExprKind::Hole(_),
+        ..
+    }) = &tree
+    {
+        assert_eq!(tree, read.clone().ok(), "{text:?}");
+    }
     for problem in &problems {
         assert!(
             text.get(problem.range.clone()).is_some(),
