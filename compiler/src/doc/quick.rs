@@ -27,9 +27,7 @@ pub(super) fn read<'a>(
     text: &'a str,
     report: &mut Report,
 ) -> Option<Node<'a>> {
-    // Whole chunks, so that the processor can look at many bytes at once.
-    let unusual = |chunk: &[u8]| chunk.iter().fold(false, |any, byte| any | !is_usual(*byte));
-    if text.as_bytes().chunks(64).any(unusual) && !text.chars().all(is_printable) {
+    if !is_printable(text) {
         return None;
     }
     let mut quick = Quick {
@@ -51,18 +49,33 @@ pub(super) fn read<'a>(
     Some(root)
 }
 
-fn is_usual(byte: u8) -> bool {
-    matches!(byte, b'\n' | b'\t' | b' '..=b'~')
+/// Whether all of a text is printable in YAML, and no line break in any version of it but `\n`.
+fn is_printable(text: &str) -> bool {
+    let mut at = 0;
+    while let Some(next) = unusual(&text.as_bytes()[at..]) {
+        at += next;
+        match text[at..].chars().next() {
+            Some(
+                c @ ('\u{a0}'..='\u{2027}'
+                | '\u{202a}'..='\u{fefe}'
+                | '\u{ff00}'..='\u{fffd}'
+                | '\u{10000}'..),
+            ) => at += c.len_utf8(),
+            _ => return false,
+        }
+    }
+    true
 }
 
-/// Printable in YAML, and no line break in any version of it.
-fn is_printable(c: char) -> bool {
-    match c {
-        '\n' | '\t' | ' '..='~' => true,
-        '\u{a0}'..='\u{2027}' | '\u{202a}'..='\u{fefe}' => true,
-        '\u{ff00}'..='\u{fffd}' | '\u{10000}'.. => true,
-        _ => false,
-    }
+/// The first byte that is not of plain ASCII text. Looks at whole chunks, which the processor can do at
+/// once.
+fn unusual(bytes: &[u8]) -> Option<usize> {
+    const CHUNK: usize = 64;
+    let is_unusual = |byte: &u8| !matches!(byte, b'\n' | b'\t' | b' '..=b'~');
+    let any = |chunk: &[u8]| chunk.iter().fold(false, |any, byte| any | is_unusual(byte));
+    let chunk = bytes.chunks(CHUNK).position(any)? * CHUNK;
+    let within = bytes[chunk..].iter().position(is_unusual)?;
+    Some(chunk + within)
 }
 
 /// Nothing: what follows is not written plainly.
