@@ -2,7 +2,7 @@
 
 use rrc_runtime::driver::{Outcome, Settings};
 use rrc_runtime::event::{Event, What};
-use rrc_runtime::record::{Attempts, Record, Records, exit_code};
+use rrc_runtime::record::exit_code;
 use rrc_vm::convert::to_json;
 use rrc_vm::isa::Status;
 use rrc_vm::plan::Plan;
@@ -259,31 +259,6 @@ pub fn any_failed(outcome: &Outcome) -> bool {
     outcome.records.failures().next().is_some()
 }
 
-/// The run as one object.
-pub fn json(plan: &Plan, outcome: &Outcome, settings: &Settings) -> Json {
-    let records = &outcome.records;
-    let mut context = serde_json::Map::new();
-    let hidden: Vec<&str> = runner_names(plan).collect();
-    for (name, value) in &outcome.variables {
-        if !hidden.contains(&&**name) {
-            context.insert(name.to_string(), to_json(value));
-        }
-    }
-    let mut report = json!({
-        "recipe_name": plan.texts.get(plan.name).unwrap_or_default(),
-        "dialect": plan.texts.get(plan.dialect).unwrap_or_default(),
-        "status": outcome.status.word(),
-        "success": outcome.status.is_success(),
-        "run_id": settings.run_id,
-        "error": outcome.error,
-        "step_results": steps(records, records.top()),
-        "context": context,
-        "duration_ms": u64::try_from(outcome.duration.as_millis()).unwrap_or(u64::MAX),
-    });
-    put_warnings(&mut report, &records.warnings);
-    report
-}
-
 /// What was said on the way, where anything was.
 pub fn put_warnings(report: &mut Json, warnings: &[String]) {
     if !warnings.is_empty() {
@@ -291,33 +266,12 @@ pub fn put_warnings(report: &mut Json, warnings: &[String]) {
     }
 }
 
-fn steps<'a>(records: &Records, which: impl Iterator<Item = &'a Record>) -> Vec<Json> {
-    which.map(|record| step(records, record)).collect()
-}
-
 /// How a step ended. One that was ended from outside has failed, as far as its recipe is concerned.
-fn word(status: Option<Status>) -> &'static str {
+pub fn word(status: Option<Status>) -> &'static str {
     match status {
         Some(Status::Cancelled) | None => Status::Failed.word(),
         Some(status) => status.word(),
     }
-}
-
-fn step(records: &Records, record: &Record) -> Json {
-    let mut report = json!({
-        "step_id": record.id,
-        "status": word(record.status),
-        "output": to_json(&record.output),
-        "error": record.error,
-        "exit_code": record.exit_code,
-        "attempts": record.attempts,
-        "duration_ms": record.duration_ms(),
-        "stdout_truncated": record.stdout_truncated,
-        "stderr_truncated": record.stderr_truncated,
-        "step_results": steps(records, records.inside(record, Attempts::All)),
-    });
-    put_warnings(&mut report, &record.warnings);
-    report
 }
 
 /// A line of somebody else's, without what would make a terminal do something.

@@ -5,6 +5,7 @@ use crate::cli::{Global, RunArgs, RunFormat};
 use crate::config::Config;
 use crate::expand::{self, Shape};
 use crate::live::Live;
+use crate::object;
 use crate::outline::Outline;
 use crate::preflight::{self, Preflight};
 use crate::results::{self, Clock};
@@ -471,10 +472,7 @@ fn report(
         RunFormat::Text if piped::gives_result(plan) && outcome.refused.is_none() => {
             piped::text(outcome, streams)
         }
-        RunFormat::Json => {
-            let report = results::json(plan, outcome, prepared.settings);
-            writeln!(streams.out, "{report}")
-        }
+        RunFormat::Json => object::write(plan, outcome, prepared.settings, streams.out),
         RunFormat::Text if outcome.refused.is_some() => Ok(()),
         RunFormat::Text if quiet && outcome.status == RunStatus::Completed => Ok(()),
         RunFormat::Text => results::summary(plan, outcome, streams.out),
