@@ -120,7 +120,7 @@ pub fn is_plural(one: &str, other: &str) -> bool {
 /// The names of which one is the plural, and those that are its plural.
 pub fn plurals(name: &str) -> Vec<String> {
     let one = name.strip_suffix(['s', 'S']).map(str::to_string);
-    one.into_iter().chain([format!("{name}s")]).collect()
+    one.into_iter().chain([[name, "s"].concat()]).collect()
 }
 
 type Letters = SmallVec<[char; 24]>;

@@ -20,7 +20,7 @@ fn reads_names(dialect: &Dialect) -> bool {
 
 /// `'a' in '{{x}}'` compares with the text that is written, where holes are not filled.
 pub fn condition(dialect: &Dialect, written: Written<'_>, tree: &expr::Expr, report: &mut Report) {
-    if !reads_names(dialect) || !written.text().contains("{{") {
+    if !reads_names(dialect) || !expr::has_braces(written.text()) {
         return;
     }
     tree.walk(&mut |expr| {

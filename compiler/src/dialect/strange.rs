@@ -123,7 +123,7 @@ pub fn unfilled_value(node: Node<'_>, help: &dyn Fn() -> String, report: &mut Re
             .iter()
             .any(|entry| unfilled_value(entry.value, help, report)),
         Kind::Scalar(scalar) => {
-            let Some(text) = node.text().filter(|_| scalar.text.contains("{{")) else {
+            let Some(text) = node.text().filter(|_| expr::has_braces(scalar.text)) else {
                 return false;
             };
             let mut pieces = expr::scan(text.text()).pieces.into_iter();

@@ -4,11 +4,15 @@
 //! hold holes. Types and variables are checked elsewhere.
 
 use super::ast::{Arity, Expr, ExprKind, Function, Method};
-use super::holes::{Piece, scan};
+use super::holes::{Piece, has_braces, scan};
 use super::{BareWords, Problem};
 use crate::codes;
 use crate::diagnostic::{Applicability, nearest};
 use std::ops::Range;
+
+fn has_dunder(name: &str) -> bool {
+    name.as_bytes().windows(2).any(|two| two == b"__")
+}
 
 /// Turns calls into what they call, and says what is wrong with those that call nothing.
 pub(super) fn settle(text: &str, bare: BareWords, tree: &mut Expr, problems: &mut Vec<Problem>) {
@@ -38,10 +42,10 @@ impl Settling<'_> {
         }
         match &expr.kind {
             ExprKind::Text(_) => self.pasted(&expr.range),
-            ExprKind::Name(name) if name.contains("__") => self.dunder(name, &expr.range),
-            ExprKind::Field { field, name, .. } if field.contains("__") => self.dunder(field, name),
+            ExprKind::Name(name) if has_dunder(name) => self.dunder(name, &expr.range),
+            ExprKind::Field { field, name, .. } if has_dunder(field) => self.dunder(field, name),
             ExprKind::Index { index, .. } => match &index.kind {
-                ExprKind::Text(key) if key.contains("__") => self.dunder(key, &index.range),
+                ExprKind::Text(key) if has_dunder(key) => self.dunder(key, &index.range),
                 _ => {}
             },
             ExprKind::Unknown { .. } => self.call(expr, operand),
@@ -67,7 +71,7 @@ impl Settling<'_> {
         let Some(written) = self.text.get(inside.clone()) else {
             return;
         };
-        if !written.contains("{{") {
+        if !has_braces(written) {
             return;
         }
         let holes = scan(written);

@@ -178,6 +178,12 @@ fn braces(text: &str, mut at: usize) -> Option<usize> {
     }
 }
 
+/// Whether two opening braces stand in a text: one without them holds no hole.
+pub fn has_braces(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    memchr::memchr_iter(b'{', bytes).any(|at| bytes.get(at + 1) == Some(&b'{'))
+}
+
 /// The hole that is the whole text but for blanks around it.
 pub fn whole_hole(text: &str) -> Option<Hole> {
     let open = text.len() - text.trim_start().len();

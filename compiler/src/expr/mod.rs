@@ -17,7 +17,7 @@ mod tokens;
 
 pub use ast::{Comparison, Expr, ExprKind, Function, Method};
 pub use holes::{
-    Filter, Hole, Holes, Path, Piece, Segment, SegmentKind, is_path, scan, whole_hole,
+    Filter, Hole, Holes, Path, Piece, Segment, SegmentKind, has_braces, is_path, scan, whole_hole,
 };
 pub use parser::{MOST_BYTES, MOST_NESTED, parse};
 pub use print::print;
