@@ -2,7 +2,7 @@
 //! id, or hidden by the variable of a loop.
 
 use super::Survey;
-use super::flow::{Event, Under, What, is_met, known};
+use super::flow::{Event, What, is_met, known};
 use crate::codes;
 use crate::codes::Severity;
 use crate::diagnostic::{Diagnostic, Report};
@@ -90,7 +90,6 @@ fn reads_all(event: &Event<'_>) -> bool {
 /// that a loop sets may be read in its next turn.
 fn overwrites(first: &Event<'_>, second: &Event<'_>) -> bool {
     let known = known(&first.under);
-    let is_loop = |under: &Under<'_>| matches!(under, Under::Loop(..));
     let certain = second
         .under
         .iter()
@@ -98,8 +97,8 @@ fn overwrites(first: &Event<'_>, second: &Event<'_>) -> bool {
     certain
         && second.step.on_failure == OnFailure::Stop
         && first.step.span != second.step.span
-        && !first.under.iter().any(is_loop)
-        && !second.under.iter().any(is_loop)
+        && !first.in_loop
+        && !second.in_loop
 }
 
 pub fn shadowed(survey: &Survey<'_>, report: &mut Report) {
