@@ -62,11 +62,11 @@ pub fn set_twice(survey: &Survey<'_>, report: &mut Report) {
             };
             let unseen = unseen.partition_point(|seen| *seen < then)
                 > unseen.partition_point(|seen| *seen < at);
-            if !unseen
-                && again.span != bind.span
-                && !is_by_id(again, next.step)
-                && overwrites(event, next)
-            {
+            let overwrites = match at_once(event.step, bind, again) {
+                true => true,
+                false => !unseen && !is_by_id(again, next.step) && overwrites(event, next),
+            };
+            if overwrites && again.span != bind.span {
                 let message = format!("`{}` is set again before anything has read it", bind.name);
                 report.add(
                     Diagnostic::new(&codes::SET_TWICE, again.span, message)
@@ -76,6 +76,12 @@ pub fn set_twice(survey: &Survey<'_>, report: &mut Report) {
             }
         }
     }
+}
+
+/// Whether a step stores two of its results in one variable.
+fn at_once(step: &Step, bind: &Bind, again: &Bind) -> bool {
+    let own = |bind: &Bind| step.bind.iter().any(|own| own.span == bind.span);
+    own(bind) && own(again)
 }
 
 fn reads_all(event: &Event<'_>) -> bool {
