@@ -395,6 +395,9 @@ impl<'a> Scope<'a> {
             }
         }
         let Action::Call(call) = action else { return };
+        for ((name, _), span) in call.context.iter().zip(&call.names) {
+            self.check_reserved(name, *span, report);
+        }
         match call.target {
             Some(target) if call.spreads => {
                 call.context.iter().for_each(|(name, _)| self.show(name));

@@ -5,6 +5,7 @@
 
 use super::literal::literal;
 use super::recipe::add_step;
+use super::strange;
 use super::text::Lower;
 use crate::codes;
 use crate::diagnostic::Diagnostic;
@@ -190,6 +191,7 @@ impl Lower<'_> {
         until: Option<Guard>,
     ) -> Looping {
         let width = self.width(fields);
+        strange::beside_results(fields, width.is_some(), self.report);
         let output = binds.iter().find(|bind| bind.read == Read::Value).cloned();
         let item = self.bind(fields, "as", Read::Value);
         let item = item.unwrap_or_else(|| Bind {

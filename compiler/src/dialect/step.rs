@@ -307,6 +307,8 @@ impl Lower<'_> {
             return None;
         }
         let prompt = fields.text("prompt", self.report)?;
+        strange::blank(fields, "agent", "name an agent", self.report);
+        strange::blank(fields, "prompt", "write what to ask", self.report);
         let agent = Agent {
             agent: fields
                 .text("agent", self.report)

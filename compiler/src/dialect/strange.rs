@@ -42,6 +42,16 @@ pub fn of_another_kind(fields: &Fields<'_>, kind: Option<&str>, said: usize, rep
     }
 }
 
+/// A text that says nothing, where something must be said.
+pub fn blank(fields: &Fields<'_>, field: &str, help: &str, report: &mut Report) {
+    let text = fields.text(field, &mut Report::default());
+    if let Some(text) = text.filter(|text| text.text().trim().is_empty()) {
+        let span = fields.key_span(field).unwrap_or(text.whole());
+        let message = format!("`{field}` is blank");
+        report.add(Diagnostic::new(&codes::BAD_VALUE, span, message).help(help));
+    }
+}
+
 /// Fields of another kind of step. Many of them are another step that has run into this one.
 pub fn foreign(
     fields: &Fields<'_>,
@@ -175,6 +185,27 @@ pub fn beside_steps(fields: &Fields<'_>, report: &mut Report) {
             Diagnostic::new(&codes::IDLE_FIELD, place(field), message)
                 .help(format!("write `{field}` on the steps that need it")),
         );
+    }
+}
+
+/// What a loop over a list does not store: single results where they are collected, and what only
+/// one of several iterations that run at once could say.
+pub fn beside_results(fields: &Fields<'_>, at_once: bool, report: &mut Report) {
+    let mut idle = |field: &str, why: &str, help: &str| {
+        if let Some(span) = fields.key_span(field).filter(|_| fields.has(field)) {
+            let message = format!("`{field}` stores nothing {why}");
+            report.add(Diagnostic::new(&codes::IDLE_FIELD, span, message).help(help));
+        }
+    };
+    if fields.has("collect") {
+        let help = "remove it: `collect` has the results of all iterations";
+        idle("output", "where `collect` does", help);
+    }
+    if at_once {
+        for field in ["output_stderr", "output_exit_code"] {
+            let help = "remove it, or print what is needed and `collect` it";
+            idle(field, "where iterations run at once", help);
+        }
     }
 }
 

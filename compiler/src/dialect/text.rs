@@ -126,6 +126,13 @@ impl Lower<'_> {
     /// The one hole that a field must be.
     pub fn one_hole(&mut self, written: Written<'_>, field: &str) -> Option<Expr> {
         if let Some(hole) = expr::whole_hole(written.text()) {
+            if hole.filter.is_some() {
+                let message = format!("a filter has no meaning in `{field}`");
+                self.report.add(
+                    Diagnostic::new(&codes::BAD_VALUE, written.inner(), message)
+                        .help("it works on the value; leave the filter out"),
+                );
+            }
             return Some(self.path(written, &hole.path));
         }
         let before = self.report.findings.len();
@@ -135,9 +142,13 @@ impl Lower<'_> {
         }
         if self.report.findings.len() == before {
             let message = format!("`{field}` must be one `{{{{name}}}}` and nothing else");
+            let what = match field {
+                "foreach" => "list",
+                _ => "number",
+            };
             self.report.add(
                 Diagnostic::new(&codes::BAD_VALUE, written.inner(), message).help(format!(
-                    "write `{field}: \"{{{{name}}}}\"`, with the name of a list"
+                    "write `{field}: \"{{{{name}}}}\"`, with the name of a {what}"
                 )),
             );
         }

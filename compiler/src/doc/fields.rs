@@ -560,11 +560,19 @@ impl<'a> Fields<'a> {
             },
             _ => None,
         };
-        let value = value.filter(|value| value.is_finite());
-        if value.is_none() {
-            self.wrong(field, "a number", node, report);
+        let finite = value.filter(|value| value.is_finite());
+        match value {
+            Some(endless) if finite.is_none() => {
+                let message = format!("`{}` must be a finite number, not `{endless}`", field.name);
+                report.add(
+                    Diagnostic::new(&codes::BAD_VALUE, name_span(node), message)
+                        .help("write a number, or leave the field out"),
+                );
+            }
+            Some(_) => {}
+            None => self.wrong(field, "a number", node, report),
         }
-        value
+        finite
     }
 
     /// One of the words of a field of type [`Type::Choice`].
@@ -600,7 +608,9 @@ impl<'a> Fields<'a> {
         let list = node.list();
         if list.is_none() {
             self.wrong(field, "a list", node, report);
+            let of_words = matches!(field.ty, Type::List(Type::Text | Type::Name));
             if let Some(text) = node.text().filter(|text| is_word(text.text()))
+                && of_words
                 && let Some(last) = report.findings.last_mut()
             {
                 let one = format!("[{}]", text.text());
