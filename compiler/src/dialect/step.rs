@@ -53,9 +53,7 @@ impl Lower<'_> {
         if kind.is_none() {
             strange::of_no_kind(&fields, said, self.report);
         }
-        let guard = fields
-            .text("condition", self.report)
-            .and_then(|text| self.condition(text));
+        let guard = self.asked(&fields, "condition");
         let guard = self.tagged(&fields, guard);
         let on_failure = self.on_failure(&fields);
         let store = match kind {
