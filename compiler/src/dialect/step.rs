@@ -4,7 +4,7 @@
 //! failure does belong to the loop, tries and deadlines to each iteration.
 
 use super::fields::{KINDS, STEP};
-use super::literal::literal;
+use super::literal::{literal, read_otherwise};
 use super::loops::Looping;
 use super::text::Lower;
 use super::{strange, template};
@@ -488,6 +488,9 @@ impl Lower<'_> {
                 .value
                 .scalar()
                 .map(|scalar| resolve(scalar, self.dialect.schema));
+            if entry.value.scalar().is_some_and(read_otherwise) {
+                literal(entry.value, self.dialect.schema, self.report);
+            }
             let text = match value {
                 Some(Plain::Bool(value)) => Text::literal(text.whole(), value.to_string()),
                 Some(Plain::Null) => Text::literal(text.whole(), ""),
