@@ -310,7 +310,13 @@ impl<'a> Fields<'a> {
 
     /// The field that is meant by a name that is none, or advice in words.
     fn better(&self, name: &str) -> Option<&'static str> {
+        let elsewhere = || {
+            let shapes = self.shape.elsewhere.iter();
+            let mut known = shapes.filter(|(shape, _)| shape.field(name).is_some());
+            known.next().map(|(_, advice)| *advice)
+        };
         self.hint(name)
+            .or_else(elsewhere)
             .or_else(|| nearest(name, self.shape.names()))
     }
 
