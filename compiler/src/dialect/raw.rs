@@ -1,8 +1,10 @@
-//! `{{x|raw}}`: is the text that becomes shell source known to whoever wrote the file?
+//! What whoever wrote the file knows of a value: of the text of `{{x|raw}}`, which becomes shell
+//! source, and of one that is the name of a command.
 
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Report};
-use crate::ir::{Expr, ExprKind, Node, Step, visit};
+use crate::expr::{Path, SegmentKind};
+use crate::ir::{Expr, ExprKind, Input, Literal, Node, Step, visit};
 use crate::source::Span;
 use rustc_hash::FxHashSet;
 
@@ -22,6 +24,63 @@ pub fn check(pasted: &[(String, Span)], steps: &[Step], report: &mut Report) {
             );
         }
     }
+}
+
+/// Takes back what is said of a command whose name is a value, where the file shows that it is one
+/// word and no step makes another of it.
+pub fn one_word(commands: &[(Path, Span)], inputs: &[Input], steps: &[Step], report: &mut Report) {
+    if commands.is_empty() {
+        return;
+    }
+    let mut changed = outside(steps);
+    let mut open = false;
+    for step in steps {
+        visit::calls(step, &mut |call| open |= call.spreads);
+        visit::steps(step, &mut |step| match &step.node {
+            Node::Each(each) => drop(changed.insert(&each.item.name)),
+            Node::While(body) => {
+                let set = body.update.iter().map(|(bind, _)| bind.name.as_str());
+                changed.extend(set);
+            }
+            Node::Seq(_) | Node::Par { .. } | Node::Graph(_) | Node::Act(_) => {}
+        });
+    }
+    if open {
+        return;
+    }
+    let known = |path: &Path| {
+        let input = inputs.iter().find(|input| input.name == path.root());
+        let input = input.filter(|input| !changed.contains(input.name.as_str()));
+        let value = input.and_then(|input| field(&input.default, path));
+        matches!(value, Some(Literal::Text(text)) if is_word(text))
+    };
+    let known = commands.iter().filter(|(path, _)| known(path));
+    let known: FxHashSet<Span> = known.map(|(_, span)| *span).collect();
+    report.findings.retain(|finding| {
+        finding.code != &codes::VALUE_AS_COMMAND || !known.contains(&finding.span)
+    });
+}
+
+fn is_word(text: &str) -> bool {
+    !text.is_empty() && !text.contains(char::is_whitespace)
+}
+
+/// What a path leads to in a value of the file.
+fn field<'a>(value: &'a Literal, path: &Path) -> Option<&'a Literal> {
+    let mut value = value;
+    for segment in path.segments.iter().skip(1) {
+        value = match (value, &segment.kind) {
+            (Literal::Map(fields), SegmentKind::Name(name)) => {
+                let found = fields.iter().find(|(known, _)| known == name);
+                found.map(|(_, value)| value)?
+            }
+            (Literal::List(items), SegmentKind::Index(at)) => {
+                items.get(usize::try_from(*at).ok()?)?
+            }
+            _ => return None,
+        };
+    }
+    Some(value)
 }
 
 /// The variables that hold, at some time, what a step has given.

@@ -41,6 +41,8 @@ pub struct Lower<'r> {
     pub given: Vec<&'static str>,
     /// Holes whose values the author wants pasted into shell text: the variable, and the hole.
     pub pasted: Vec<(String, Span)>,
+    /// Values that are names of commands: the path, and the hole.
+    pub commands: Vec<(Path, Span)>,
     /// Holes of scripts that stand in single quotes, where another runner fills them otherwise.
     pub quoted: Vec<Span>,
     /// Texts whose holes may have lost braces.
@@ -444,6 +446,11 @@ impl Lower<'_> {
             let is_behind = broken.is_some_and(|place| place < at[problem.hole].range.start);
             let said = is_lost && std::mem::replace(&mut lost, true);
             if !is_behind && !said {
+                if problem.code == &codes::VALUE_AS_COMMAND {
+                    let (hole, range) = (&holes[problem.hole], problem.range.clone());
+                    let span = written.span(plain.written(range));
+                    self.commands.push((hole.path.clone(), span));
+                }
                 self.shell_problem(written, &plain, problem);
             }
         }
