@@ -62,6 +62,7 @@ pub fn lower(
         facts: Vec::new(),
         given: Vec::new(),
         pasted: Vec::new(),
+        all_pasted: Vec::new(),
         commands: Vec::new(),
         quoted: Vec::new(),
         suspects: Vec::new(),
@@ -89,6 +90,7 @@ pub fn lower(
     lower.unique_ids(&steps);
     let after = order::check(node, lower.report);
     raw::check(&lower.pasted, &steps, lower.report);
+    raw::check_all(&lower.all_pasted, &inputs, &steps, lower.report);
     raw::one_word(&lower.commands, &inputs, &steps, lower.report);
     let runners: &[&Dialect] = match options.undecided {
         true => ALL,
@@ -176,6 +178,7 @@ pub fn lower_expression(
         facts: Vec::new(),
         given: Vec::new(),
         pasted: Vec::new(),
+        all_pasted: Vec::new(),
         commands: Vec::new(),
         quoted: Vec::new(),
         suspects: Vec::new(),

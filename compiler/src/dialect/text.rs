@@ -41,6 +41,8 @@ pub struct Lower<'r> {
     pub given: Vec<&'static str>,
     /// Holes whose values the author wants pasted into shell text: the variable, and the hole.
     pub pasted: Vec<(String, Span)>,
+    /// The same where the whole file is pasted.
+    pub all_pasted: Vec<(Path, Span)>,
     /// Values that are names of commands: the path, and the hole.
     pub commands: Vec<(Path, Span)>,
     /// Holes of scripts that stand in single quotes, where another runner fills them otherwise.
@@ -404,12 +406,7 @@ impl Lower<'_> {
             nounset: shell::is_nounset(written.text()),
         };
         if self.raw {
-            for piece in scanned.pieces {
-                script.parts.push(match piece {
-                    Piece::Literal(range) => ScriptPart::Source(written.text()[range].to_string()),
-                    Piece::Hole(hole) => ScriptPart::Paste(self.hole(written, &hole)),
-                });
-            }
+            script.parts = self.all_pasted(written, scanned.pieces);
             return script;
         }
         let (plain, holes) = Plain::of(written.text(), scanned.pieces);
@@ -572,7 +569,7 @@ impl Lower<'_> {
         self.report.add(finding);
     }
 
-    fn hole(&self, written: Written<'_>, hole: &Hole) -> Expr {
+    pub(super) fn hole(&self, written: Written<'_>, hole: &Hole) -> Expr {
         let value = self.path(written, &hole.path);
         match hole.filter {
             Some((Filter::Json, _)) => {
@@ -610,7 +607,7 @@ pub(super) struct Plain {
 }
 
 impl Plain {
-    fn of(written: &str, pieces: Vec<Piece>) -> (Plain, Vec<Hole>) {
+    pub fn of(written: &str, pieces: Vec<Piece>) -> (Plain, Vec<Hole>) {
         let mut plain = Plain {
             text: String::with_capacity(written.len()),
             holes: Vec::with_capacity(pieces.len()),
