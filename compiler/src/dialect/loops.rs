@@ -289,12 +289,12 @@ impl Lower<'_> {
             .unwrap_or_default()
         {
             let Some(name) = entry.name() else { continue };
-            let bind = Bind {
-                name: name.to_string(),
-                span: name_span(entry.key),
-                read: Read::Value,
+            let span = name_span(entry.key);
+            let Some(name) = strange::variable(name, span, self.report) else {
+                continue;
             };
-            update.push((bind, self.given(entry.value)));
+            let read = Read::Value;
+            update.push((Bind { name, span, read }, self.given(entry.value)));
         }
         let limit = fields
             .integer("max_while_iterations", self.report)

@@ -254,6 +254,7 @@ impl Lower<'_> {
         let mut inputs = Vec::new();
         for entry in fields.map("context", self.report).unwrap_or_default() {
             let Some(name) = entry.name() else { continue };
+            strange::unreadable(name, name_span(entry.key), self.report);
             let default = literal(entry.value, self.dialect.schema, self.report);
             let help = "write the value itself, or put it together where it is read";
             strange::unfilled_value(entry.value, help, self.report);
@@ -512,6 +513,7 @@ impl Lower<'_> {
                 continue;
             }
             fields.require("name", self.report);
+            strange::unprintable(&fields, "name", self.report);
             if let Some(name) = fields.text("name", self.report) {
                 match names.get(name.text()) {
                     Some(first) => {

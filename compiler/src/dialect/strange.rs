@@ -3,7 +3,7 @@
 
 use super::fields::KINDS;
 use crate::codes::{self, Severity};
-use crate::diagnostic::{Diagnostic, Report};
+use crate::diagnostic::{Diagnostic, Fix, Report};
 use crate::doc::fields::{Fields, article, name_span};
 use crate::doc::{Entry, Kind, Node, Plain, Schema, Text, resolve};
 use crate::expr::{self, Filter, Piece};
@@ -49,6 +49,59 @@ pub fn blank(fields: &Fields<'_>, field: &str, help: &str, report: &mut Report) 
         let span = fields.key_span(field).unwrap_or(text.whole());
         let message = format!("`{field}` is blank");
         report.add(Diagnostic::new(&codes::BAD_VALUE, span, message).help(help));
+    }
+}
+
+/// What cannot stand in the name of a variable.
+fn is_odd(c: char) -> bool {
+    !(c.is_alphanumeric() || c == '_' || c == '-')
+}
+
+/// The name of a variable that is to be set. One in braces is still known, as that it is set is no
+/// second mistake.
+pub fn variable(name: &str, span: Span, report: &mut Report) -> Option<String> {
+    if !name.is_empty() && !name.contains(is_odd) {
+        return Some(name.to_string());
+    }
+    let message = format!("`{name}` cannot be the name of a variable");
+    let finding = Diagnostic::new(&codes::BAD_VALUE, span, message);
+    let better = name.trim_start_matches("{{").trim_end_matches("}}").trim();
+    let braced = better != name && !better.is_empty() && !better.contains(is_odd);
+    report.add(match braced {
+        true => finding.help("write the name without braces").fix(Fix::safe(
+            format!("write `{better}`"),
+            span,
+            better,
+        )),
+        false => finding.help("use letters, digits, `_` and `-`"),
+    });
+    braced.then(|| better.to_string())
+}
+
+/// A variable that is given under a name that no hole can have.
+pub fn unreadable(name: &str, span: Span, report: &mut Report) {
+    if !name.is_empty() && !name.contains(is_odd) {
+        return;
+    }
+    let message = format!("no hole reads a variable that is called `{name}`");
+    let finding = Diagnostic::new(&codes::BAD_VALUE, span, message).severity(Severity::Warning);
+    report.add(match name.split_once('.') {
+        Some((of, field)) if !of.contains(is_odd) && !field.contains(is_odd) => {
+            finding.help(format!("write it as a map: `{of}: {{{field}: …}}`"))
+        }
+        _ => finding.help("use letters, digits, `_` and `-`"),
+    });
+}
+
+/// A name that would break the lines of whoever prints it.
+pub fn unprintable(fields: &Fields<'_>, field: &str, report: &mut Report) {
+    let text = fields.text(field, &mut Report::default());
+    if let Some(text) = text.filter(|text| text.text().contains(char::is_control)) {
+        let message = format!("`{field}` holds a character that cannot be printed");
+        report.add(
+            Diagnostic::new(&codes::BAD_VALUE, text.inner(), message)
+                .help("write it on one line, without tabs"),
+        );
     }
 }
 
@@ -105,8 +158,10 @@ pub fn only_described(fields: &Fields<'_>, report: &mut Report) {
 
 /// Fields of a step whose text is taken as it is: no hole is filled in there.
 pub fn unfilled(fields: &Fields<'_>, report: &mut Report) {
-    const AS_WRITTEN: [&str; 9] = [
+    const AS_WRITTEN: [&str; 11] = [
         "id",
+        "when_tags",
+        "parallel_group",
         "agent",
         "mode",
         "provider",
