@@ -7,8 +7,10 @@ use crate::diagnostic::{Diagnostic, Fix, Report};
 use crate::doc::fields::{Fields, article, name_span};
 use crate::doc::{Entry, Kind, Node, Plain, Schema, Text, resolve};
 use crate::expr::{self, Filter, Piece};
+use crate::ir::Form;
 use crate::source::Span;
 use rrc_vm::shell::is_posix;
+use std::ops::Range;
 
 /// A field that another kind of step has is not what was meant, however near its name is.
 pub fn of_another_kind(fields: &Fields<'_>, kind: Option<&str>, said: usize, report: &mut Report) {
@@ -50,6 +52,17 @@ pub fn blank(fields: &Fields<'_>, field: &str, help: &str, report: &mut Report) 
         let message = format!("`{field}` is blank");
         report.add(Diagnostic::new(&codes::BAD_VALUE, span, message).help(help));
     }
+}
+
+/// A filter that makes shell text of a value, in a text that no shell reads.
+pub fn idle_filter(text: Text<'_>, at: Range<usize>, report: &mut Report) -> Form {
+    let name = text.text().get(at.clone()).unwrap_or_default();
+    let message = format!("the filter `{name}` has no effect here, as no shell reads this text");
+    report.add(
+        Diagnostic::new(&codes::IDLE_FIELD, text.span(at), message)
+            .help("leave it out: the value stands here as it is"),
+    );
+    Form::Plain
 }
 
 /// What cannot stand in the name of a variable.

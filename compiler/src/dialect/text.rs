@@ -6,7 +6,7 @@
 use super::blocks::{self, Tags};
 use super::halves::{self, Suspect};
 use super::variables::shell_names;
-use super::{Dialect, counted, portable, printed};
+use super::{Dialect, counted, portable, printed, strange};
 use crate::codes::{self, Severity};
 use crate::diagnostic::{Diagnostic, Edit, Fix, Report};
 use crate::doc::Text as Written;
@@ -93,14 +93,13 @@ impl Lower<'_> {
                     _ => parts.push(Part::Literal(written.text()[range].to_string())),
                 },
                 Piece::Hole(hole) => {
-                    let form = match hole.filter {
+                    let form = match &hole.filter {
                         Some((Filter::Json, _)) => Form::Json,
-                        _ => Form::Plain,
+                        Some((_, at)) => strange::idle_filter(written, at.clone(), self.report),
+                        None => Form::Plain,
                     };
-                    parts.push(Part::Value {
-                        expr: self.path(written, &hole.path),
-                        form,
-                    });
+                    let expr = self.path(written, &hole.path);
+                    parts.push(Part::Value { expr, form });
                 }
             }
         }
