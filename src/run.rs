@@ -197,6 +197,7 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
     };
     let session = session(&settings.run_id, &settings.directory, &clock);
     let runner = runner(&args.include_tags, &args.exclude_tags, session);
+    variables.retain(|name, _| !loaded.reserved().contains(&&**name));
     runner_values(&mut variables, verified.plan(), &runner);
     let prepared = Prepared {
         verified,

@@ -380,7 +380,15 @@ const CRATES: [(&str, &[&[&str]]); 4] = [
             &["config", "disk"],
             &["plan", "values", "results"],
             &["agents"],
-            &["audit", "dry", "live", "outline", "piped", "preflight"],
+            &[
+                "audit",
+                "dry",
+                "live",
+                "object",
+                "outline",
+                "piped",
+                "preflight",
+            ],
             &[
                 "build", "check", "disasm", "eval", "expand", "explain", "late", "list", "lsp",
                 "recorded", "run", "runs",

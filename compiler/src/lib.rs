@@ -114,6 +114,7 @@ pub fn check(
     report.settle();
     let judged = loaded.program.units.first().map(|unit| unit.source);
     let silenced = suppress::suppress(&mut loaded.ignores, judged, &mut report);
+    resolve::say_once(&mut report.findings);
     report.settle();
     Checked {
         program: loaded.program,

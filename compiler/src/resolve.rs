@@ -14,7 +14,7 @@ use crate::codes::Severity;
 use crate::diagnostic::{Applicability, Diagnostic, Fix, Label, Report, is_plural, is_slip};
 use crate::ir::visit;
 use crate::ir::{
-    Action, Bind, Check, Expr, ExprKind, Graph, Guard, HOOK_NAMES, LOOP_NAMES, Missing, Node,
+    Action, Bind, Call, Check, Expr, ExprKind, Graph, Guard, HOOK_NAMES, LOOP_NAMES, Missing, Node,
     Program, Step, Unit,
 };
 use crate::source::{SourceId, Span};
@@ -33,7 +33,6 @@ pub fn resolve<'a>(program: &'a Program, report: &mut Report) -> Links<'a> {
         Scope::new(program, &links, number).unit(unit, report);
         inputs_given(program, &links, unit, &mut needed, report);
     }
-    say_once(&mut report.findings, known);
     // A name may be missing only because of a mistake that was found before, such as a loop that
     // is misspelt; what is near it is a guess, then.
     for finding in &mut report.findings[known..] {
@@ -51,10 +50,11 @@ pub fn resolve<'a>(program: &'a Program, report: &mut Report) -> Links<'a> {
 const SHOWN: usize = 3;
 
 /// A name that nothing defines may be read all over a recipe: the first place speaks for the others,
-/// and its fix mends them as well.
-fn say_once(findings: &mut Vec<Diagnostic>, from: usize) {
+/// and its fix mends them as well. A comment silences the place where it stands and no other, so this
+/// comes after that.
+pub fn say_once(findings: &mut Vec<Diagnostic>) {
     let mut places: FxHashMap<(SourceId, String), Vec<usize>> = FxHashMap::default();
-    for (at, finding) in findings.iter().enumerate().skip(from) {
+    for (at, finding) in findings.iter().enumerate() {
         if finding.code == &codes::UNDEFINED_VARIABLE {
             let same = (finding.span.source, finding.message.clone());
             places.entry(same).or_default().push(at);
@@ -343,6 +343,7 @@ impl<'a> Scope<'a> {
                     visit::steps(&each.body, &mut |inner| {
                         binds(inner).for_each(|bind| self.end(bind, Outside::SideBySide));
                     });
+                    visit::calls(&each.body, &mut |call| self.forget(call));
                 }
             }
             Node::While(body) => {
@@ -395,6 +396,9 @@ impl<'a> Scope<'a> {
             }
         }
         let Action::Call(call) = action else { return };
+        for ((name, _), span) in call.context.iter().zip(&call.names) {
+            self.check_reserved(name, *span, report);
+        }
         match call.target {
             Some(target) if call.spreads => {
                 call.context.iter().for_each(|(name, _)| self.show(name));
@@ -453,6 +457,20 @@ impl<'a> Scope<'a> {
     fn end(&mut self, bind: &'a Bind, how: Outside) {
         self.hide(&bind.name);
         self.in_loops.insert(&bind.name, (bind.span, how));
+    }
+
+    /// What a recipe gives back to one of several turns that run at once is seen there only.
+    fn forget(&mut self, call: &'a Call) {
+        let Some(target) = call.target.filter(|_| call.spreads) else {
+            return;
+        };
+        let links = self.links;
+        let given = call.context.iter().map(|(name, _)| name.as_str());
+        for name in given.chain(links.sets[target].iter().copied()) {
+            self.hide(name);
+            let here = (call.recipe.span, Outside::SideBySide);
+            self.in_loops.insert(name, here);
+        }
     }
 
     fn hide(&mut self, name: &'a str) {

@@ -122,16 +122,18 @@ pub static RECIPE: Shape = Shape {
             "max_env_value_bytes",
             "remove it: large values reach scripts without it",
         ),
-        ("command", "`command` belongs on a step, under `steps`"),
-        ("agent", "`agent` belongs on a step, under `steps`"),
-        ("prompt", "`prompt` belongs on a step, under `steps`"),
         ("timeout", "`timeout` belongs on each step"),
         (
             "on_error",
             "`on_error` belongs on each step; `hooks.on_error` is shell text",
         ),
-        ("condition", "`condition` belongs on a step"),
-        ("retry", "`retry` belongs on a step"),
+    ],
+    elsewhere: &[
+        (&STEP, "put it on the step that needs it, under `steps`"),
+        (&STAGE, "put it on a stage, under `stages`"),
+        (&HOOKS, "put it under `hooks`"),
+        (&RECURSION, "put it under `recursion`"),
+        (&RATE_LIMITING, "put it under `rate_limiting`"),
     ],
     open: &[
         "x-*",
@@ -188,6 +190,11 @@ pub static STAGE: Shape = Shape {
             "a stage cannot approve itself: use `--approve`",
         ),
     ],
+    elsewhere: &[
+        (&APPROVAL, "put it under `approval`"),
+        (&RECIPE, "put it at the top of the recipe"),
+        (&STEP, "put it on the steps of the stage"),
+    ],
     open: &["x-*", "metadata", "description"],
 };
 
@@ -208,6 +215,7 @@ pub static APPROVAL: Shape = Shape {
         ),
     ],
     hints: &[("message", "prompt"), ("question", "prompt")],
+    elsewhere: &[(&STAGE, "put it on the stage, beside `approval`")],
     open: &["x-*", "metadata", "description"],
 };
 
@@ -239,6 +247,7 @@ pub static RETRY: Shape = Shape {
         ("delay", "initial_delay"),
         ("strategy", "backoff"),
     ],
+    elsewhere: &[(&STEP, "put it on the step, beside `retry`")],
     open: &["x-*"],
 };
 
@@ -256,6 +265,7 @@ pub static RECURSION: Shape = Shape {
         ("min_delay_ms", "put it under `rate_limiting`"),
         ("backoff", "put it under `rate_limiting`"),
     ],
+    elsewhere: &[],
     open: &["x-*"],
 };
 
@@ -282,6 +292,7 @@ pub static RATE_LIMITING: Shape = Shape {
         ),
     ],
     hints: &[],
+    elsewhere: &[],
     open: &["x-*"],
 };
 
@@ -313,6 +324,7 @@ pub static BACKOFF: Shape = Shape {
         ),
     ],
     hints: &[],
+    elsewhere: &[],
     open: &["x-*"],
 };
 
@@ -324,6 +336,7 @@ pub static PREFERENCE: Shape = Shape {
         field("class", Type::Text, "what kind of model"),
     ],
     hints: &[],
+    elsewhere: &[],
     open: &["x-*"],
 };
 
@@ -347,6 +360,7 @@ pub static HOOKS: Shape = Shape {
         ("after_step", "post_step"),
         ("on_failure", "on_error"),
     ],
+    elsewhere: &[(&RECIPE, "put it at the top of the recipe")],
     open: &["x-*"],
 };
 
@@ -520,6 +534,7 @@ pub static STEP: Shape = Shape {
         ("dir", "cwd"),
         ("directory", "cwd"),
         ("workdir", "cwd"),
+        ("working_directory", "cwd"),
         ("environment", "env"),
         ("tags", "when_tags"),
         ("needs", "depends_on"),
@@ -528,6 +543,12 @@ pub static STEP: Shape = Shape {
         ("items", "foreach"),
         ("outputs", "output"),
         ("register", "output"),
+        ("result", "output"),
+        ("save_as", "output"),
+        ("json", "parse_json"),
+        ("while", "while_condition"),
+        ("on_failure", "on_error"),
+        ("substeps", "steps"),
         (
             "requires_approval",
             "put the step in a stage with an `approval`",
@@ -538,6 +559,12 @@ pub static STEP: Shape = Shape {
             "max_env_value_bytes",
             "remove it: large values reach scripts without it",
         ),
+    ],
+    elsewhere: &[
+        (&RETRY, "put it under `retry`"),
+        (&RECIPE, "put it at the top of the recipe"),
+        (&STAGE, "put it on a stage, which holds steps"),
+        (&RECURSION, "put it under `recursion`"),
     ],
     open: &["x-*", "metadata", "description", "name"],
 };

@@ -2,7 +2,7 @@
 
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Fix, Report};
-use crate::doc::{Kind, Node, Plain, Schema, differs, json, quoted, resolve, yaml};
+use crate::doc::{Kind, Node, Plain, Scalar, Schema, differs, json, quoted, resolve, yaml};
 use crate::ir::Literal;
 use crate::source::SourceId;
 use bumpalo::Bump;
@@ -51,6 +51,13 @@ pub fn literal(node: Node<'_>, schema: Schema, report: &mut Report) -> Literal {
             value
         }
     }
+}
+
+/// Whether a scalar is another text to readers of YAML 1.1: they make a boolean or a number of it,
+/// and write that.
+pub fn read_otherwise(scalar: &Scalar<'_>) -> bool {
+    let value = resolve(scalar, Schema::Yaml11);
+    differs(scalar) && matches!(value, Plain::Bool(_) | Plain::Int(_))
 }
 
 /// An integer that was read as a float because of its length, and has other digits as one.

@@ -5,14 +5,15 @@
 
 use super::literal::literal;
 use super::recipe::add_step;
+use super::strange;
 use super::text::Lower;
 use crate::codes;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Fix};
 use crate::doc::fields::{Fields, name_span, wrong_type};
-use crate::doc::{Kind, Plain, resolve};
+use crate::doc::{Kind, Plain, differs, resolve};
 use crate::expr;
 use crate::ir::visit;
-use crate::ir::{Action, Bind, Each, Expr, Guard, Node, OnFailure, Read, Step, While};
+use crate::ir::{Action, Bind, Each, Expr, Guard, Literal, Node, OnFailure, Read, Step, While};
 
 /// Iterations of a loop when the recipe does not say.
 const ITERATIONS: i64 = 100;
@@ -141,10 +142,35 @@ impl Lower<'_> {
         Node::Seq(steps)
     }
 
+    /// The condition in a field. A word that YAML takes for a boolean is one, such as `no` in YAML
+    /// 1.1.
+    pub fn asked(&mut self, fields: &Fields<'_>, field: &str) -> Option<Guard> {
+        let text = fields.text(field, self.report)?;
+        let Some(Kind::Scalar(scalar)) = fields.node(field).map(|node| node.kind) else {
+            return self.condition(text);
+        };
+        let Plain::Bool(value) = resolve(scalar, self.dialect.schema) else {
+            return self.condition(text);
+        };
+        if differs(scalar) {
+            let word = text.text();
+            let message =
+                format!("`{word}` means {value} here, and something else to other readers of YAML");
+            let say = format!("write `{value}`");
+            self.report.add(
+                Diagnostic::new(&codes::AMBIGUOUS_SCALAR, text.whole(), message)
+                    .help(say.clone())
+                    .fix(Fix::safe(say, text.whole(), value.to_string())),
+            );
+        }
+        Some(Guard {
+            expr: Literal::Bool(value).expr(text.whole()),
+            truth: self.dialect.truth,
+        })
+    }
+
     pub fn looping(&mut self, fields: &Fields<'_>, work: Step, binds: &[Bind]) -> Looping {
-        let until = fields
-            .text("break_when", self.report)
-            .and_then(|text| self.condition(text));
+        let until = self.asked(fields, "break_when");
         let collect = self.bind(fields, "collect", Read::Value);
         if fields.has("foreach") {
             let Some(over) = self.over(fields) else {
@@ -152,8 +178,8 @@ impl Lower<'_> {
             };
             return self.each(fields, work, binds, over, collect, until);
         }
-        if let Some(text) = fields.text("while_condition", self.report) {
-            let Some(condition) = self.condition(text) else {
+        if fields.has("while_condition") {
+            let Some(condition) = self.asked(fields, "while_condition") else {
                 return Looping::No(Box::new(work));
             };
             return self.repeat(fields, work, binds, condition, collect, until);
@@ -190,6 +216,7 @@ impl Lower<'_> {
         until: Option<Guard>,
     ) -> Looping {
         let width = self.width(fields);
+        strange::beside_results(fields, width.is_some(), self.report);
         let output = binds.iter().find(|bind| bind.read == Read::Value).cloned();
         let item = self.bind(fields, "as", Read::Value);
         let item = item.unwrap_or_else(|| Bind {
@@ -262,12 +289,12 @@ impl Lower<'_> {
             .unwrap_or_default()
         {
             let Some(name) = entry.name() else { continue };
-            let bind = Bind {
-                name: name.to_string(),
-                span: name_span(entry.key),
-                read: Read::Value,
+            let span = name_span(entry.key);
+            let Some(name) = strange::variable(name, span, self.report) else {
+                continue;
             };
-            update.push((bind, self.given(entry.value)));
+            let read = Read::Value;
+            update.push((Bind { name, span, read }, self.given(entry.value)));
         }
         let limit = fields
             .integer("max_while_iterations", self.report)

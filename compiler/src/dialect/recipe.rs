@@ -64,6 +64,8 @@ pub fn lower(
         step: None,
         given: Vec::new(),
         pasted: Vec::new(),
+        all_pasted: Vec::new(),
+        commands: Vec::new(),
         quoted: Vec::new(),
         suspects: Vec::new(),
         tags: Vec::new(),
@@ -93,6 +95,8 @@ pub fn lower(
     lower.unique_ids(&steps);
     let after = order::check(node, lower.report);
     raw::check(&lower.pasted, &steps, lower.report);
+    raw::check_all(&lower.all_pasted, &inputs, &steps, lower.report);
+    raw::one_word(&lower.commands, &inputs, &steps, lower.report);
     let runners: &[&Dialect] = match options.undecided {
         true => ALL,
         false => &[dialect],
@@ -181,6 +185,8 @@ pub fn lower_expression(
         step: None,
         given: Vec::new(),
         pasted: Vec::new(),
+        all_pasted: Vec::new(),
+        commands: Vec::new(),
         quoted: Vec::new(),
         suspects: Vec::new(),
         tags: Vec::new(),
@@ -255,6 +261,7 @@ impl Lower<'_> {
         let mut inputs = Vec::new();
         for entry in fields.map("context", self.report).unwrap_or_default() {
             let Some(name) = entry.name() else { continue };
+            strange::unreadable(name, name_span(entry.key), self.report);
             let default = literal(entry.value, self.dialect.schema, self.report);
             let help = || "write the value itself, or put it together where it is read".to_string();
             strange::unfilled_value(entry.value, &help, self.report);
@@ -492,6 +499,7 @@ impl Lower<'_> {
                 continue;
             }
             fields.require("name", self.report);
+            strange::unprintable(&fields, "name", self.report);
             if let Some(name) = fields.text("name", self.report) {
                 match names.get(name.text()) {
                     Some(first) => {

@@ -4,12 +4,12 @@
 //! failure does belong to the loop, tries and deadlines to each iteration.
 
 use super::fields::{KINDS, STEP};
-use super::literal::literal;
+use super::literal::{literal, read_otherwise};
 use super::loops::Looping;
 use super::text::Lower;
 use super::{strange, template};
 use crate::codes;
-use crate::diagnostic::{Diagnostic, Fix, Report};
+use crate::diagnostic::{Diagnostic, Report};
 use crate::doc::fields::{Fields, name_span, text_of};
 use crate::doc::{Kind, Node as Doc, Plain, Schema, resolve};
 use crate::ir::flow::{Around, Flow};
@@ -39,6 +39,7 @@ impl Lower<'_> {
             Some(text) => (text.text().to_string(), text.inner()),
             None => (String::new(), fields.head()),
         };
+        strange::unprintable(&fields, "id", self.report);
         let written = fields.node("id").and_then(|id| id.text());
         if written.is_some_and(|id| id.text().trim().is_empty()) {
             let message = "`id` of this step is blank";
@@ -54,9 +55,7 @@ impl Lower<'_> {
         if kind.is_none() {
             strange::of_no_kind(&fields, said, self.report);
         }
-        let guard = fields
-            .text("condition", self.report)
-            .and_then(|text| self.condition(text));
+        let guard = self.asked(&fields, "condition");
         let guard = self.tagged(&fields, guard);
         let on_failure = self.on_failure(&fields);
         let store = match kind {
@@ -316,6 +315,8 @@ impl Lower<'_> {
             return None;
         }
         let prompt = fields.text("prompt", self.report)?;
+        strange::blank(fields, "agent", "name an agent", self.report);
+        strange::blank(fields, "prompt", "write what to ask", self.report);
         let stages = fields.boolean("auto_stage", self.report);
         let agent = Agent {
             agent: fields
@@ -349,6 +350,7 @@ impl Lower<'_> {
         let (mut context, mut names) = (Vec::new(), Vec::new());
         for entry in fields.map("context", self.report).unwrap_or_default() {
             if let Some(name) = entry.name() {
+                strange::unreadable(name, name_span(entry.key), self.report);
                 context.push((name.to_string(), self.given(entry.value)));
                 names.push(name_span(entry.key));
             }
@@ -485,7 +487,7 @@ impl Lower<'_> {
         let mut env = Vec::new();
         for entry in fields.map("env", self.report).unwrap_or_default() {
             let Some(name) = entry.name() else { continue };
-            if name.is_empty() || name.contains(['=', '\0']) {
+            if name.is_empty() || name.contains(['=', '\0']) || name.contains("{{") {
                 let message = format!("`{name}` cannot be the name of an environment variable");
                 self.report.add(
                     Diagnostic::new(&codes::BAD_VALUE, name_span(entry.key), message)
@@ -502,6 +504,9 @@ impl Lower<'_> {
                 .value
                 .scalar()
                 .map(|scalar| resolve(scalar, self.dialect.schema));
+            if entry.value.scalar().is_some_and(read_otherwise) {
+                literal(entry.value, self.dialect.schema, self.report);
+            }
             let text = match value {
                 Some(Plain::Bool(value)) => Text::literal(text.whole(), value.to_string()),
                 Some(Plain::Null) => Text::literal(text.whole(), ""),
@@ -558,31 +563,8 @@ impl Lower<'_> {
 
     pub fn bind(&mut self, fields: &Fields<'_>, field: &str, read: Read) -> Option<Bind> {
         let text = fields.text(field, self.report)?;
-        let name = text.text();
-        let wrong = |c: char| !(c.is_alphanumeric() || c == '_' || c == '-');
-        if name.is_empty() || name.contains(wrong) {
-            let message = format!("`{name}` cannot be the name of a variable");
-            let mut finding = Diagnostic::new(&codes::BAD_VALUE, text.inner(), message)
-                .help("use letters, digits, `_` and `-`");
-            let better = name.trim_start_matches("{{").trim_end_matches("}}").trim();
-            let braced = better != name && !better.is_empty() && !better.contains(wrong);
-            if braced {
-                finding = finding.help("write the name without braces").fix(Fix::safe(
-                    format!("write `{better}`"),
-                    text.inner(),
-                    better,
-                ));
-            }
-            self.report.add(finding);
-            // That it is set is no second mistake.
-            return braced.then(|| Bind {
-                name: better.to_string(),
-                span: text.inner(),
-                read,
-            });
-        }
         Some(Bind {
-            name: name.to_string(),
+            name: strange::variable(text.text(), text.inner(), self.report)?,
             span: text.inner(),
             read,
         })

@@ -3,12 +3,14 @@
 
 use super::fields::KINDS;
 use crate::codes::{self, Severity};
-use crate::diagnostic::{Diagnostic, Report};
+use crate::diagnostic::{Diagnostic, Fix, Report};
 use crate::doc::fields::{Fields, article, name_span};
 use crate::doc::{Entry, Kind, Node, Plain, Schema, Text, resolve};
 use crate::expr::{self, Filter, Piece};
+use crate::ir::Form;
 use crate::source::Span;
 use rrc_vm::shell::is_posix;
+use std::ops::Range;
 
 /// A field that another kind of step has is not what was meant, however near its name is.
 pub fn of_another_kind(fields: &Fields<'_>, kind: Option<&str>, said: usize, report: &mut Report) {
@@ -39,6 +41,80 @@ pub fn of_another_kind(fields: &Fields<'_>, kind: Option<&str>, said: usize, rep
             ));
             finding.fix = None;
         }
+    }
+}
+
+/// A text that says nothing, where something must be said.
+pub fn blank(fields: &Fields<'_>, field: &str, help: &str, report: &mut Report) {
+    let text = fields.text(field, &mut Report::default());
+    if let Some(text) = text.filter(|text| text.text().trim().is_empty()) {
+        let span = fields.key_span(field).unwrap_or(text.whole());
+        let message = format!("`{field}` is blank");
+        report.add(Diagnostic::new(&codes::BAD_VALUE, span, message).help(help));
+    }
+}
+
+/// A filter that makes shell text of a value, in a text that no shell reads.
+pub fn idle_filter(text: Text<'_>, at: Range<usize>, report: &mut Report) -> Form {
+    let name = text.text().get(at.clone()).unwrap_or_default();
+    let message = format!("the filter `{name}` has no effect here, as no shell reads this text");
+    report.add(
+        Diagnostic::new(&codes::IDLE_FIELD, text.span(at), message)
+            .help("leave it out: the value stands here as it is"),
+    );
+    Form::Plain
+}
+
+/// What cannot stand in the name of a variable.
+fn is_odd(c: char) -> bool {
+    !(c.is_alphanumeric() || c == '_' || c == '-')
+}
+
+/// The name of a variable that is to be set. One in braces is still known, as that it is set is no
+/// second mistake.
+pub fn variable(name: &str, span: Span, report: &mut Report) -> Option<String> {
+    if !name.is_empty() && !name.contains(is_odd) {
+        return Some(name.to_string());
+    }
+    let message = format!("`{name}` cannot be the name of a variable");
+    let finding = Diagnostic::new(&codes::BAD_VALUE, span, message);
+    let better = name.trim_start_matches("{{").trim_end_matches("}}").trim();
+    let braced = better != name && !better.is_empty() && !better.contains(is_odd);
+    report.add(match braced {
+        true => finding.help("write the name without braces").fix(Fix::safe(
+            format!("write `{better}`"),
+            span,
+            better,
+        )),
+        false => finding.help("use letters, digits, `_` and `-`"),
+    });
+    braced.then(|| better.to_string())
+}
+
+/// A variable that is given under a name that no hole can have.
+pub fn unreadable(name: &str, span: Span, report: &mut Report) {
+    if !name.is_empty() && !name.contains(is_odd) {
+        return;
+    }
+    let message = format!("no hole reads a variable that is called `{name}`");
+    let finding = Diagnostic::new(&codes::BAD_VALUE, span, message).severity(Severity::Warning);
+    report.add(match name.split_once('.') {
+        Some((of, field)) if !of.contains(is_odd) && !field.contains(is_odd) => {
+            finding.help(format!("write it as a map: `{of}: {{{field}: …}}`"))
+        }
+        _ => finding.help("use letters, digits, `_` and `-`"),
+    });
+}
+
+/// A name that would break the lines of whoever prints it.
+pub fn unprintable(fields: &Fields<'_>, field: &str, report: &mut Report) {
+    let text = fields.text(field, &mut Report::default());
+    if let Some(text) = text.filter(|text| text.text().contains(char::is_control)) {
+        let message = format!("`{field}` holds a character that cannot be printed");
+        report.add(
+            Diagnostic::new(&codes::BAD_VALUE, text.inner(), message)
+                .help("write it on one line, without tabs"),
+        );
     }
 }
 
@@ -95,8 +171,10 @@ pub fn only_described(fields: &Fields<'_>, report: &mut Report) {
 
 /// Fields of a step whose text is taken as it is: no hole is filled in there.
 pub fn unfilled(fields: &Fields<'_>, report: &mut Report) {
-    const AS_WRITTEN: [&str; 9] = [
+    const AS_WRITTEN: [&str; 11] = [
         "id",
+        "when_tags",
+        "parallel_group",
         "agent",
         "mode",
         "provider",
@@ -175,6 +253,27 @@ pub fn beside_steps(fields: &Fields<'_>, report: &mut Report) {
             Diagnostic::new(&codes::IDLE_FIELD, place(field), message)
                 .help(format!("write `{field}` on the steps that need it")),
         );
+    }
+}
+
+/// What a loop over a list does not store: single results where they are collected, and what only
+/// one of several iterations that run at once could say.
+pub fn beside_results(fields: &Fields<'_>, at_once: bool, report: &mut Report) {
+    let mut idle = |field: &str, why: &str, help: &str| {
+        if let Some(span) = fields.key_span(field).filter(|_| fields.has(field)) {
+            let message = format!("`{field}` stores nothing {why}");
+            report.add(Diagnostic::new(&codes::IDLE_FIELD, span, message).help(help));
+        }
+    };
+    if fields.has("collect") {
+        let help = "remove it: `collect` has the results of all iterations";
+        idle("output", "where `collect` does", help);
+    }
+    if at_once {
+        for field in ["output_stderr", "output_exit_code"] {
+            let help = "remove it, or print what is needed and `collect` it";
+            idle(field, "where iterations run at once", help);
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use super::blocks::{self, Tags};
 use super::halves::{self, Suspect};
 use super::plain::Plain;
 use super::variables::shell_names;
-use super::{Dialect, counted, portable, printed};
+use super::{Dialect, counted, portable, printed, strange};
 use crate::codes::{self, Severity};
 use crate::diagnostic::{Diagnostic, Edit, Fix, Report};
 use crate::doc::Text as Written;
@@ -45,6 +45,10 @@ pub struct Lower<'r> {
     pub given: Vec<&'static str>,
     /// Holes whose values the author wants pasted into shell text: the variable, and the hole.
     pub pasted: Vec<(String, Span)>,
+    /// The same where the whole file is pasted.
+    pub all_pasted: Vec<(Path, Span)>,
+    /// Values that are names of commands: the path, and the hole.
+    pub commands: Vec<(Path, Span)>,
     /// Holes of scripts that stand in single quotes, where another runner fills them otherwise.
     pub quoted: Vec<Span>,
     /// Texts whose holes may have lost braces.
@@ -93,14 +97,13 @@ impl Lower<'_> {
                     _ => parts.push(Part::Literal(written.text()[range].to_string())),
                 },
                 Piece::Hole(hole) => {
-                    let form = match hole.filter {
+                    let form = match &hole.filter {
                         Some((Filter::Json, _)) => Form::Json,
-                        _ => Form::Plain,
+                        Some((_, at)) => strange::idle_filter(written, at.clone(), self.report),
+                        None => Form::Plain,
                     };
-                    parts.push(Part::Value {
-                        expr: self.path(written, &hole.path),
-                        form,
-                    });
+                    let expr = self.path(written, &hole.path);
+                    parts.push(Part::Value { expr, form });
                 }
             }
         }
@@ -130,6 +133,13 @@ impl Lower<'_> {
     /// The one hole that a field must be.
     pub fn one_hole(&mut self, written: Written<'_>, field: &str) -> Option<Expr> {
         if let Some(hole) = expr::whole_hole(written.text()) {
+            if hole.filter.is_some() {
+                let message = format!("a filter has no meaning in `{field}`");
+                self.report.add(
+                    Diagnostic::new(&codes::BAD_VALUE, written.inner(), message)
+                        .help("it works on the value; leave the filter out"),
+                );
+            }
             return Some(self.path(written, &hole.path));
         }
         let before = self.report.findings.len();
@@ -139,9 +149,13 @@ impl Lower<'_> {
         }
         if self.report.findings.len() == before {
             let message = format!("`{field}` must be one `{{{{name}}}}` and nothing else");
+            let what = match field {
+                "foreach" => "list",
+                _ => "number",
+            };
             self.report.add(
                 Diagnostic::new(&codes::BAD_VALUE, written.inner(), message).help(format!(
-                    "write `{field}: \"{{{{name}}}}\"`, with the name of a list"
+                    "write `{field}: \"{{{{name}}}}\"`, with the name of a {what}"
                 )),
             );
         }
@@ -418,12 +432,7 @@ impl Lower<'_> {
             nounset: shell::is_nounset(written.text()),
         };
         if self.raw {
-            for piece in scanned.pieces {
-                script.parts.push(match piece {
-                    Piece::Literal(range) => ScriptPart::Source(written.text()[range].to_string()),
-                    Piece::Hole(hole) => ScriptPart::Paste(self.hole(written, &hole)),
-                });
-            }
+            script.parts = self.all_pasted(written, scanned.pieces);
             return script;
         }
         let (plain, holes) = Plain::of(written.text(), scanned.pieces);
@@ -460,6 +469,11 @@ impl Lower<'_> {
             let is_behind = broken.is_some_and(|place| place < at[problem.hole].range.start);
             let said = is_lost && std::mem::replace(&mut lost, true);
             if !is_behind && !said {
+                if problem.code == &codes::VALUE_AS_COMMAND {
+                    let (hole, range) = (&holes[problem.hole], problem.range.clone());
+                    let span = written.span(plain.written(range));
+                    self.commands.push((hole.path.clone(), span));
+                }
                 self.shell_problem(written, &plain, problem);
             }
         }
@@ -581,7 +595,7 @@ impl Lower<'_> {
         self.report.add(finding);
     }
 
-    fn hole(&self, written: Written<'_>, hole: &Hole) -> Expr {
+    pub(super) fn hole(&self, written: Written<'_>, hole: &Hole) -> Expr {
         let value = self.path(written, &hole.path);
         match hole.filter {
             Some((Filter::Json, _)) => {

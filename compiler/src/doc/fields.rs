@@ -241,7 +241,13 @@ impl<'a> Fields<'a> {
 
     /// The field that is meant by a name that is none, or advice in words.
     fn better(&self, name: &str) -> Option<&'static str> {
+        let elsewhere = || {
+            let shapes = self.shape.elsewhere.iter();
+            let mut known = shapes.filter(|(shape, _)| shape.field(name).is_some());
+            known.next().map(|(_, advice)| *advice)
+        };
         self.hint(name)
+            .or_else(elsewhere)
             .or_else(|| nearest(name, self.shape.names()))
     }
 
@@ -517,11 +523,19 @@ impl<'a> Fields<'a> {
             },
             _ => None,
         };
-        let value = value.filter(|value| value.is_finite());
-        if value.is_none() {
-            self.wrong(field, "a number", node, report);
+        let finite = value.filter(|value| value.is_finite());
+        match value {
+            Some(endless) if finite.is_none() => {
+                let message = format!("`{}` must be a finite number, not `{endless}`", field.name);
+                report.add(
+                    Diagnostic::new(&codes::BAD_VALUE, name_span(node), message)
+                        .help("write a number, or leave the field out"),
+                );
+            }
+            Some(_) => {}
+            None => self.wrong(field, "a number", node, report),
         }
-        value
+        finite
     }
 
     /// One of the words of a field of type [`Type::Choice`].
@@ -557,7 +571,9 @@ impl<'a> Fields<'a> {
         let list = node.list();
         if list.is_none() {
             self.wrong(field, "a list", node, report);
+            let of_words = matches!(field.ty, Type::List(Type::Text | Type::Name));
             if let Some(text) = node.text().filter(|text| is_word(text.text()))
+                && of_words
                 && let Some(last) = report.findings.last_mut()
             {
                 let one = format!("[{}]", text.text());

@@ -12,6 +12,8 @@ pub struct Shape {
     pub fields: &'static [Field],
     /// Names that people write and that are wrong, with the name to write instead, or a sentence.
     pub hints: &'static [(&'static str, &'static str)],
+    /// Other maps whose fields are written here by mistake, and where those belong.
+    pub elsewhere: &'static [(&'static Shape, &'static str)],
     /// Names let through without a look: `metadata`, or with a star at the end `x-*`.
     pub open: &'static [&'static str],
 }

@@ -63,13 +63,35 @@ fn finding(expr: &Expr, value: &Value, truth: Truth) -> Diagnostic {
         };
     }
     let message = format!("this is always {always}");
-    let finding = Diagnostic::new(&codes::CONSTANT_CONDITION, expr.span, message).help(format!(
-        "it reads no variable; write `{always}` if that is meant"
-    ));
+    let help = match bare_word(expr) {
+        Some(word) => {
+            format!("a word without braces is text: write `{{{{{word}}}}}` for the variable")
+        }
+        None => format!("it reads no variable; write `{always}` if that is meant"),
+    };
+    let finding = Diagnostic::new(&codes::CONSTANT_CONDITION, expr.span, message).help(help);
     match always && is_trial(expr) {
         true => finding.severity(Severity::Note),
         false => finding,
     }
+}
+
+/// The first word that stands without quotes, as the name of a variable does in other dialects.
+fn bare_word(expr: &Expr) -> Option<String> {
+    let mut first = None;
+    visit::walk(expr, &mut |part| {
+        if let ExprKind::Literal(Literal::Text(text)) = &part.kind
+            && !is_quoted(part, text)
+            && !text.is_empty()
+        {
+            first.get_or_insert_with(|| text.clone());
+        }
+    });
+    first
+}
+
+fn is_quoted(part: &Expr, text: &str) -> bool {
+    part.span.range().len() > text.len()
 }
 
 /// `int('42') == 42`: who calls a function with constants tries out what it does.
@@ -78,7 +100,7 @@ fn is_trial(expr: &Expr) -> bool {
     visit::walk(expr, &mut |part| match &part.kind {
         ExprKind::Call { .. } => calls = true,
         // A word without quotes may be the name of a variable.
-        ExprKind::Literal(Literal::Text(text)) => plain &= part.span.range().len() > text.len(),
+        ExprKind::Literal(Literal::Text(text)) => plain &= is_quoted(part, text),
         _ => {}
     });
     calls && plain

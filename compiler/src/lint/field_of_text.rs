@@ -4,7 +4,8 @@ use super::words;
 use crate::codes::{self, Severity};
 use crate::diagnostic::{Diagnostic, Report};
 use crate::infer::{Kind, Place, Scope};
-use crate::ir::{ExprKind, Missing};
+use crate::ir::{Expr, ExprKind, Missing};
+use rrc_vm::isa::{BUILTINS, BuiltinInfo, Style};
 
 pub fn check(place: &Place<'_, '_>, scope: Scope<'_, '_>, report: &mut Report) {
     let Place::Expr { expr, parts } = place else {
@@ -51,7 +52,9 @@ pub fn check(place: &Place<'_, '_>, scope: Scope<'_, '_>, report: &mut Report) {
         Some(span) => finding.label(span, "it is set here"),
         None => finding,
     };
-    report.add(if default.is_some() {
+    report.add(if let Some(help) = meant(expr, list, default.is_some()) {
+        finding.help(help)
+    } else if default.is_some() {
         finding.help("make it a map in `context`, or read it whole")
     } else if let (true, Some(read)) = (text, words::name(expr)) {
         finding.help(format!(
@@ -63,4 +66,25 @@ pub fn check(place: &Place<'_, '_>, scope: Scope<'_, '_>, report: &mut Report) {
     } else {
         finding.help("read it whole")
     });
+}
+
+/// What reads an item or asks a value something in other languages.
+fn meant(expr: &Expr, list: bool, written: bool) -> Option<String> {
+    let ExprKind::Field { of, name, .. } = &expr.kind else {
+        return None;
+    };
+    let value = words::name(of)?;
+    if list && name.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Some(format!("an item is `{value}[{name}]`"));
+    }
+    let counts = matches!(name.as_str(), "length" | "len" | "size" | "count");
+    if counts && (list || written) {
+        return Some("in a condition `len(…)` counts items and characters".to_string());
+    }
+    let method = |known: &&BuiltinInfo| known.style == Style::Method && known.name == name;
+    let known = BUILTINS.iter().find(method).filter(|_| written)?;
+    Some(format!(
+        "in a condition it is called with parentheses: `.{}(…)`",
+        known.name
+    ))
 }

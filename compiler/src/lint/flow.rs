@@ -24,6 +24,8 @@ pub struct Event<'a> {
     pub step: &'a Step,
     /// Under which conditions, the outermost first; shared with the events around it.
     pub under: Rc<[Under<'a>]>,
+    /// Whether a loop may come back to it, also one that is known to run.
+    pub in_loop: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -134,6 +136,7 @@ fn trace<'a>(unit: &'a Unit, inputs: &Inputs<'a>) -> Vec<Event<'a>> {
         events: Vec::with_capacity(8 * unit.steps.len()),
         under: Conditions::default(),
         numbers: 0,
+        loops: 0,
     };
     unit.steps.iter().for_each(|step| trace.step(step));
     let hooks = [&unit.hooks.before, &unit.hooks.after, &unit.hooks.failed];
@@ -190,6 +193,8 @@ struct Trace<'i, 'a> {
     events: Vec<Event<'a>>,
     under: Conditions<'a>,
     numbers: usize,
+    /// How many loops are around the present point.
+    loops: usize,
 }
 
 /// The conditions at one point, and a copy for the events there, made when the first of them comes.
@@ -230,7 +235,12 @@ impl<'a> Trace<'_, 'a> {
             self.set.insert(&bind.name);
         }
         let under = self.under.shared();
-        self.events.push(Event { what, step, under });
+        self.events.push(Event {
+            what,
+            step,
+            under,
+            in_loop: self.loops > 0,
+        });
     }
 
     fn step(&mut self, step: &'a Step) {
@@ -262,6 +272,7 @@ impl<'a> Trace<'_, 'a> {
                     .iter()
                     .for_each(|limit| self.reads(limit, step));
                 let before = self.under.len();
+                self.loops += 1;
                 if !self.has_items(&each.over) {
                     let number = self.number();
                     self.under.push(Under::Loop(number, each.over.span));
@@ -276,6 +287,7 @@ impl<'a> Trace<'_, 'a> {
                     self.add(What::Set { bind: last }, step);
                 }
                 self.under.truncate(before);
+                self.loops -= 1;
                 if let Some(collect) = &each.collect {
                     self.add(What::Set { bind: collect }, step);
                 }
@@ -283,6 +295,7 @@ impl<'a> Trace<'_, 'a> {
             Node::While(body) => {
                 self.reads(&body.condition.expr, step);
                 let before = self.under.len();
+                self.loops += 1;
                 if !self.starts(&body.condition) {
                     let number = self.number();
                     self.under
@@ -300,6 +313,7 @@ impl<'a> Trace<'_, 'a> {
                     self.add(What::Set { bind: last }, step);
                 }
                 self.under.truncate(before);
+                self.loops -= 1;
                 if let Some(collect) = &body.collect {
                     self.add(What::Set { bind: collect }, step);
                 }

@@ -1,10 +1,10 @@
-//! A field that a value of known shape does not have.
+//! A field or an item that a value of known shape does not have.
 
 use super::words;
 use crate::codes::{self, Severity};
 use crate::diagnostic::{Diagnostic, Fix, Report, nearest};
 use crate::infer::{Kind, Place, Scope};
-use crate::ir::{ExprKind, Missing};
+use crate::ir::{Expr, ExprKind, Literal, Missing};
 
 pub fn check(place: &Place<'_, '_>, scope: Scope<'_, '_>, report: &mut Report) {
     let Place::Expr {
@@ -14,8 +14,16 @@ pub fn check(place: &Place<'_, '_>, scope: Scope<'_, '_>, report: &mut Report) {
     else {
         return;
     };
-    let ExprKind::Field { of, name, missing } = &expr.kind else {
-        return;
+    let (of, name, missing) = match &expr.kind {
+        ExprKind::Field { of, name, missing } => (of, name, missing),
+        ExprKind::Index { of, at, missing } => match &at.kind {
+            ExprKind::Literal(Literal::Int(at)) => {
+                report.findings.extend(item(expr, of, *at, *missing, scope));
+                return;
+            }
+            _ => return,
+        },
+        _ => return,
     };
     let Some(kinds) = kind.kinds() else { return };
     let mut known: Vec<&str> = Vec::new();
@@ -49,4 +57,44 @@ pub fn check(place: &Place<'_, '_>, scope: Scope<'_, '_>, report: &mut Report) {
         None if known.is_empty() => finding.help("it has no fields at all"),
         None => finding.help(format!("it has {}", words::list(&known))),
     });
+}
+
+/// How long a list is may have been asked before one of its items is read, so this is never an error.
+fn item(
+    expr: &Expr,
+    of: &Expr,
+    at: i64,
+    missing: Missing,
+    scope: Scope<'_, '_>,
+) -> Option<Diagnostic> {
+    let Literal::List(items) = scope.default(of)? else {
+        return None;
+    };
+    let from_end = usize::try_from(at.unsigned_abs()).ok()?;
+    let there = match at < 0 {
+        true => from_end <= items.len(),
+        false => from_end < items.len(),
+    };
+    if there {
+        return None;
+    }
+    let what = words::quoted(of);
+    let (has, help) = match items.len() {
+        0 => (
+            "no items unless given".to_string(),
+            "give it items in `context`",
+        ),
+        1 => ("one item".to_string(), "items are counted from 0"),
+        count => (format!("{count} items"), "items are counted from 0"),
+    };
+    let outcome = match missing {
+        Missing::Fail => format!("reading `[{at}]` fails"),
+        Missing::Null => format!("`[{at}]` is empty"),
+    };
+    let message = format!("{what} has {has}, so {outcome}");
+    Some(
+        Diagnostic::new(&codes::NO_SUCH_FIELD, expr.span, message)
+            .severity(Severity::Warning)
+            .help(help),
+    )
 }

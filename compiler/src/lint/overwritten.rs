@@ -2,7 +2,7 @@
 //! id, or hidden by the variable of a loop.
 
 use super::Survey;
-use super::flow::{Event, Under, What, is_met, known};
+use super::flow::{Event, What, is_met, known};
 use crate::codes;
 use crate::codes::Severity;
 use crate::diagnostic::{Diagnostic, Report};
@@ -62,11 +62,11 @@ pub fn set_twice(survey: &Survey<'_>, report: &mut Report) {
             };
             let unseen = unseen.partition_point(|seen| *seen < then)
                 > unseen.partition_point(|seen| *seen < at);
-            if !unseen
-                && again.span != bind.span
-                && !is_by_id(again, next.step)
-                && overwrites(event, next)
-            {
+            let overwrites = match at_once(event.step, bind, again) {
+                true => true,
+                false => !unseen && !is_by_id(again, next.step) && overwrites(event, next),
+            };
+            if overwrites && again.span != bind.span {
                 let message = format!("`{}` is set again before anything has read it", bind.name);
                 report.add(
                     Diagnostic::new(&codes::SET_TWICE, again.span, message)
@@ -76,6 +76,12 @@ pub fn set_twice(survey: &Survey<'_>, report: &mut Report) {
             }
         }
     }
+}
+
+/// Whether a step stores two of its results in one variable.
+fn at_once(step: &Step, bind: &Bind, again: &Bind) -> bool {
+    let own = |bind: &Bind| step.bind.iter().any(|own| own.span == bind.span);
+    own(bind) && own(again)
 }
 
 fn reads_all(event: &Event<'_>) -> bool {
@@ -90,7 +96,6 @@ fn reads_all(event: &Event<'_>) -> bool {
 /// that a loop sets may be read in its next turn.
 fn overwrites(first: &Event<'_>, second: &Event<'_>) -> bool {
     let known = known(&first.under);
-    let is_loop = |under: &Under<'_>| matches!(under, Under::Loop(..));
     let certain = second
         .under
         .iter()
@@ -98,8 +103,8 @@ fn overwrites(first: &Event<'_>, second: &Event<'_>) -> bool {
     certain
         && second.step.on_failure == OnFailure::Stop
         && first.step.span != second.step.span
-        && !first.under.iter().any(is_loop)
-        && !second.under.iter().any(is_loop)
+        && !first.in_loop
+        && !second.in_loop
 }
 
 pub fn shadowed(survey: &Survey<'_>, report: &mut Report) {

@@ -430,9 +430,10 @@ impl<'a> Lower<'_, 'a> {
             Ok(hole) => Some(hole),
             Err(bad) => {
                 // That nothing reads the name is no second mistake.
-                let name = leading_name(inner);
+                let text = inner.trim_start();
+                let (name, start) = (leading_name(text), inner.len() - text.len());
                 if env.arg(name).is_some() {
-                    self.use_name(name, at.span(0..name.len()));
+                    self.use_name(name, at.span(start..start + name.len()));
                 }
                 self.bad_hole(bad, inner, at);
                 None

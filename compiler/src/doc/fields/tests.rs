@@ -17,6 +17,7 @@ static RETRY: Shape = Shape {
     what: "retry",
     fields: &[field("most", Type::Int { min: 1, max: 10 })],
     hints: &[],
+    elsewhere: &[],
     open: &[],
 };
 
@@ -43,6 +44,7 @@ static STEP: Shape = Shape {
         ("timeout_seconds", "timeout"),
         ("loop", "write `foreach` or `while_condition`"),
     ],
+    elsewhere: &[(&RETRY, "put it under `retry`")],
     open: &["metadata", "x-*"],
 };
 
