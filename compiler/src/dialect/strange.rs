@@ -259,20 +259,22 @@ pub fn beside_steps(fields: &Fields<'_>, report: &mut Report) {
 /// What a loop over a list does not store: single results where they are collected, and what only
 /// one of several iterations that run at once could say.
 pub fn beside_results(fields: &Fields<'_>, at_once: bool, report: &mut Report) {
-    let mut idle = |field: &str, why: &str, help: &str| {
+    let mut idle = |field: &str, severity: Severity, why: &str, help: &str| {
         if let Some(span) = fields.key_span(field).filter(|_| fields.has(field)) {
             let message = format!("`{field}` stores nothing {why}");
-            report.add(Diagnostic::new(&codes::IDLE_FIELD, span, message).help(help));
+            let finding = Diagnostic::new(&codes::IDLE_FIELD, span, message).help(help);
+            report.add(finding.severity(severity));
         }
     };
     if fields.has("collect") {
+        // Many write both, and who reads the one that is not stored is told so there.
         let help = "remove it: `collect` has the results of all iterations";
-        idle("output", "where `collect` does", help);
+        idle("output", Severity::Note, "where `collect` does", help);
     }
     if at_once {
         for field in ["output_stderr", "output_exit_code"] {
             let help = "remove it, or print what is needed and `collect` it";
-            idle(field, "where iterations run at once", help);
+            idle(field, Severity::Warning, "where iterations run at once", help);
         }
     }
 }
