@@ -19,6 +19,8 @@ use std::ffi::{CStr, c_char, c_int, c_short};
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read as _};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+#[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -53,14 +55,23 @@ pub fn missing_protections() -> &'static [&'static str] {
 
 /// Prepares for some megabytes that will be needed at once: the system gives them in pages of two
 /// megabytes, which takes a tenth of the time that as many small ones take. A hint: where it is not taken,
-/// nothing else changes.
+/// nothing else changes. It is taken once, and neither where memory is scarce nor beside other threads.
 #[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
 pub fn expect_memory() {
     const LARGE: usize = 2 << 20;
     const SMALL: usize = 4 << 10;
     const MOST: c_int = 16 * LARGE as c_int;
-    // SAFETY: the C library's settings are its own to keep; its heap may be moved on by others, which it
-    // allows for; and what is advised about lies in the heap, whose contents the advice does not change.
+    static TAKEN: OnceLock<()> = OnceLock::new();
+    let is_bounded = |resource| rustix::process::getrlimit(resource).current.is_some();
+    if [Resource::Data, Resource::As].into_iter().any(is_bounded)
+        || !is_only_thread()
+        || TAKEN.set(()).is_err()
+    {
+        return;
+    }
+    // SAFETY: no other thread moves the heap meanwhile; the C library's settings are its own to keep; its
+    // heap may be moved on by others, which it allows for; and what is advised about lies in the heap,
+    // whose contents the advice does not change.
     unsafe {
         libc::mallopt(libc::M_TOP_PAD, LARGE as c_int);
         libc::mallopt(libc::M_TRIM_THRESHOLD, MOST);
@@ -69,7 +80,7 @@ pub fn expect_memory() {
         // So the heap is moved on to just before one: what the library notes about the memory below is in
         // the small page before it, and behind two large ones.
         let end = libc::sbrk(0).cast::<u8>();
-        let large = end.wrapping_add(SMALL).align_offset(LARGE);
+        let large = (end.wrapping_add(SMALL) as usize).wrapping_neg() % LARGE;
         if libc::sbrk(large as libc::intptr_t) as isize == -1 {
             return;
         }
@@ -85,6 +96,14 @@ pub fn expect_memory() {
 
 #[cfg(not(all(target_os = "linux", target_env = "gnu", not(miri))))]
 pub fn expect_memory() {}
+
+/// Whether this process certainly has no thread but this one: each has a directory.
+#[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
+fn is_only_thread() -> bool {
+    const OWN_LINKS: u64 = 2;
+    let tasks = std::fs::metadata("/proc/self/task");
+    tasks.is_ok_and(|tasks| tasks.nlink() == OWN_LINKS + 1)
+}
 
 // ---- descriptors --------------------------------------------------------------------------
 

@@ -17,7 +17,8 @@ use memchr::{memchr, memchr2};
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// The longest key on one line. The parser takes a little more, counted otherwise.
+/// How far behind the start of its key a colon may stand. The parser takes a little more, counted
+/// otherwise.
 const MAX_KEY: usize = 512;
 
 /// Reads one document, if it is written plainly.
@@ -242,7 +243,7 @@ impl<'a> Quick<'a> {
             let colon = self.at;
             if self.peek() != b':'
                 || !matches!(self.ahead(1), b' ' | b'\n')
-                || range.len() > MAX_KEY
+                || colon - range.start > MAX_KEY
             {
                 return None;
             }
@@ -586,13 +587,13 @@ impl<'a> Quick<'a> {
     fn pair(&mut self, outer: Column) -> Step {
         let start = self.at;
         let (text, style) = self.word(true)?;
-        if self.at - start > MAX_KEY {
-            return None;
-        }
         self.scalar(text, style, start..self.at);
         self.skip_spaces();
         let colon = self.at;
-        if self.peek() != b':' || !matches!(self.ahead(1), b' ' | b'\n' | b',' | b'}') {
+        if self.peek() != b':'
+            || !matches!(self.ahead(1), b' ' | b'\n' | b',' | b'}')
+            || colon - start > MAX_KEY
+        {
             return None;
         }
         self.at += 1;

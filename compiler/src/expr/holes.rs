@@ -321,6 +321,7 @@ fn not_a_hole(text: &str, open: usize) -> Option<Problem> {
         format!("`{written}` is not a hole and stays as it is written"),
     );
     let meant = plain_meaning(inner);
+    let is_plain = |inner: &str| plain_meaning(inner).is_some();
     if !closed {
         // `f"{{x}"` and the like are common in other languages; only a whole path is a likely slip.
         let meant = meant.filter(|_| !inner.contains(char::is_whitespace))?;
@@ -339,7 +340,7 @@ fn not_a_hole(text: &str, open: usize) -> Option<Problem> {
             ))
             .risky(range, meant),
         (_, Some(_)) => problem.help("a hole has no blanks inside its braces"),
-        ('-', None) if plain_meaning(&inner[1..]).is_some() && !inner.contains(' ') => {
+        ('-', None) if !inner.contains(' ') && inner.strip_prefix('-').is_some_and(is_plain) => {
             problem.help("a name cannot begin with `-`")
         }
         ('#' | '/' | '^' | '>' | '!' | '&' | '~' | '-' | '@' | '*', None) => problem.help(
@@ -560,6 +561,7 @@ mod tests {
         assert!(only_problem("{{#if x}}").fix.is_none());
         let help = only_problem("{{-x}}").help;
         assert_eq!(help.as_deref(), Some("a name cannot begin with `-`"));
+        assert!(only_problem("{{\u{2028}-x|y|z}}").fix.is_none());
     }
 
     #[test]

@@ -513,7 +513,7 @@ impl Dice {
 
 /// All that must hold for any text at all.
 fn laws(text: &str, bare: BareWords) {
-    let (tokens, _) = tokens::lex(text, bare);
+    let (tokens, said) = tokens::lex(text, bare);
     let (tree, problems) = parse(text, bare);
     let errors = problems
         .iter()
@@ -533,6 +533,7 @@ fn laws(text: &str, bare: BareWords) {
     }) = &tree
     {
         assert_eq!(tree, read.clone().ok(), "{text:?}");
+        assert_eq!(problems, said, "{text:?}");
     }
     for problem in &problems {
         assert!(

@@ -61,6 +61,8 @@ struct Word<'a> {
     source: &'a str,
     /// Without its quotes; none if it has values in it.
     text: Option<Cow<'a, str>>,
+    /// Whether the shell may make several words of it, or none.
+    splits: bool,
 }
 
 /// The first word of a text, and what follows it.
@@ -70,10 +72,15 @@ fn word<'a>(text: &'a str, is_given: &dyn Fn(&str) -> bool) -> Option<(Word<'a>,
     let plain = text.bytes().position(stops).unwrap_or(text.len());
     if plain > 0 && matches!(text.as_bytes().get(plain), None | Some(b' ' | b'\n' | b';')) {
         let (source, rest) = text.split_at(plain);
-        let text = Some(Cow::Borrowed(source));
-        return Some((Word { source, text }, rest));
+        let word = Word {
+            source,
+            text: Some(Cow::Borrowed(source)),
+            splits: false,
+        };
+        return Some((word, rest));
     }
     let mut literal = Some(String::new());
+    let mut splits = false;
     let mut is_quoted = false;
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
@@ -85,6 +92,7 @@ fn word<'a>(text: &'a str, is_given: &dyn Fn(&str) -> bool) -> Option<(Word<'a>,
             }
             '$' => {
                 literal = None;
+                splits |= !is_quoted && !after.starts_with(NUMBERS);
                 variable(after, is_given)?
             }
             '\\' => {
@@ -100,6 +108,7 @@ fn word<'a>(text: &'a str, is_given: &dyn Fn(&str) -> bool) -> Option<(Word<'a>,
             ' ' | '\t' | '\n' | ';' | '&' | '|' | '>' if !is_quoted => break,
             '<' | '(' | ')' | '{' | '}' | '!' if !is_quoted => return None,
             _ => {
+                splits |= !is_quoted && matches!(first, '*' | '?' | '[');
                 literal.iter_mut().for_each(|literal| literal.push(first));
                 after
             }
@@ -109,13 +118,17 @@ fn word<'a>(text: &'a str, is_given: &dyn Fn(&str) -> bool) -> Option<(Word<'a>,
     let word = Word {
         source,
         text: literal.map(Cow::Owned),
+        splits,
     };
     (!is_quoted && !source.is_empty()).then_some((word, rest))
 }
 
+/// What the shell itself gives a number to, behind a `$`.
+const NUMBERS: [char; 3] = ['?', '#', '$'];
+
 /// What follows a variable that may be read; the text starts after its `$`.
 fn variable<'a>(text: &'a str, is_given: &dyn Fn(&str) -> bool) -> Option<&'a str> {
-    if let Some(after) = text.strip_prefix(['?', '#', '$']) {
+    if let Some(after) = text.strip_prefix(NUMBERS) {
         return Some(after);
     }
     let (name, after) = match text.strip_prefix('{') {
@@ -142,7 +155,10 @@ fn is_plain(words: &[Word<'_>]) -> bool {
         ":" | "true" | "false" | "echo" | "exit" => true,
         "set" => is_option(rest),
         // Its options take names, which the shell evaluates.
-        "printf" => rest.first().is_some_and(|format| format.text.is_some()) && !is_option(rest),
+        "printf" => {
+            let is_known = |format: &Word<'_>| format.text.is_some() && !format.splits;
+            rest.first().is_some_and(is_known) && !is_option(rest)
+        }
         "test" => is_test(rest),
         "[" => matches!(rest, [test @ .., end] if end.source == "]" && is_test(test)),
         _ => false,
@@ -160,6 +176,7 @@ fn is_test(words: &[Word<'_>]) -> bool {
     const OF_ONE: [&str; 9] = ["-n", "-z", "-e", "-f", "-d", "-r", "-s", "-w", "-x"];
     const OF_TWO: [&str; 9] = ["=", "==", "!=", "-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
     match words {
+        _ if words.iter().any(|word| word.splits) => false,
         [] | [_] => true,
         [operator, _] => OF_ONE.contains(&operator.source),
         [_, operator, _] => OF_TWO.contains(&operator.source),
@@ -183,6 +200,8 @@ mod tests {
             "test \"$GIVEN\" = b && printf '%s\\n' \"$GIVEN\" || false",
             "echo '$OTHER' \\$OTHER '`ls`'",
             "echo a | echo b",
+            "echo $GIVEN *",
+            "[ $? -eq 0 ] && test \"$GIVEN\" = '*'",
         ] {
             assert!(is_closed(text, |name| name == "GIVEN"), "{text}");
         }
@@ -211,9 +230,14 @@ mod tests {
             "X=1",
             "printf -v x y",
             "printf \"$GIVEN\" a b",
+            "printf * a",
             "printf 2>f \"$GIVEN\" a",
             "test \"$GIVEN\" b",
             "test \"$GIVEN\" >= b",
+            "test $GIVEN",
+            "test a$GIVEN = b",
+            "[ -n ${GIVEN} ]",
+            "[ * ]",
             "test -v a",
             "[ -v a ]",
             "[ \"$GIVEN\" = a -o -v b ]",

@@ -395,4 +395,32 @@ fn what_is_read_quickly_is_read_as_the_parser_does() {
         plain += reads_alike(&text) as usize;
     }
     assert!(plain > 800, "{plain}");
+    // The parser counts the blanks before a colon, too.
+    for blanks in [500, 1022, 1023, 1024, 1030] {
+        let blanks = " ".repeat(blanks);
+        reads_alike(&format!("k{blanks}: v\n"));
+        reads_alike(&format!("a: {{k{blanks}: v}}\n"));
+        reads_alike(&format!("a: {{'k'{blanks}: }}\n"));
+    }
+}
+
+#[test]
+fn every_short_text_is_read_as_the_parser_does() {
+    let alphabets = [
+        ["a", " ", "\n", ":", "-", "[", "]", ",", "#", "|"],
+        [
+            "a", "b: ", "c:\n", "- ", "-\n", "\n", "  ", "{", "}", " # d",
+        ],
+    ];
+    let mut plain = 0;
+    for pieces in alphabets {
+        for length in 1..=5 {
+            for number in 0..pieces.len().pow(length) {
+                let digit = |place| number / pieces.len().pow(place) % pieces.len();
+                let text: String = (0..length).map(|place| pieces[digit(place)]).collect();
+                plain += reads_alike(&text) as usize;
+            }
+        }
+    }
+    assert!(plain > 40_000, "{plain}");
 }
