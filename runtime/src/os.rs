@@ -60,7 +60,7 @@ pub fn missing_protections() -> &'static [&'static str] {
 pub fn expect_memory() {
     const LARGE: usize = 2 << 20;
     const SMALL: usize = 4 << 10;
-    const MOST: c_int = 16 * LARGE as c_int;
+    const MOST: c_int = 4 * LARGE as c_int;
     static TAKEN: OnceLock<()> = OnceLock::new();
     let is_bounded = |resource| rustix::process::getrlimit(resource).current.is_some();
     if [Resource::Data, Resource::As].into_iter().any(is_bounded)
