@@ -279,6 +279,7 @@ impl<'a> Scope<'a> {
             open: program.units[number].open,
             brief: false,
         };
+        scope.anywhere.reserve(unit.steps.len());
         for step in &unit.steps {
             visit::steps(step, &mut |step| {
                 for bind in binds(step) {
@@ -287,6 +288,7 @@ impl<'a> Scope<'a> {
             });
         }
         let seen = unit.inputs.len() + unit.given.len() + links.given[number].len();
+        let seen = seen + unit.steps.len();
         scope.visible.reserve(seen);
         scope.names.reserve(seen);
         for input in &unit.inputs {

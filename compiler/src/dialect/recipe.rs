@@ -578,6 +578,7 @@ impl Lower<'_> {
 
     fn unique_ids(&mut self, steps: &[Step]) {
         let mut seen: FxHashMap<&str, Span> = FxHashMap::default();
+        seen.reserve(steps.len());
         let mut again = Vec::new();
         for step in steps {
             visit::steps(step, &mut |step| {

@@ -274,7 +274,12 @@ pub fn beside_results(fields: &Fields<'_>, at_once: bool, report: &mut Report) {
     if at_once {
         for field in ["output_stderr", "output_exit_code"] {
             let help = "remove it, or print what is needed and `collect` it";
-            idle(field, Severity::Warning, "where iterations run at once", help);
+            idle(
+                field,
+                Severity::Warning,
+                "where iterations run at once",
+                help,
+            );
         }
     }
 }

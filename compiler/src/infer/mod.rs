@@ -22,9 +22,10 @@ use crate::source::Span;
 use output::Printed;
 use rrc_vm::text;
 use rrc_vm::value::Map;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use std::collections::hash_map::Entry;
 use std::rc::Rc;
+use std::sync::Arc;
 use types::{Shape, Words, of_literal, of_value};
 
 /// After so many rounds, what still changes is not looked into further.
@@ -49,11 +50,22 @@ struct UnitFacts<'a> {
     confused: bool,
 }
 
+impl<'a> UnitFacts<'a> {
+    /// Nothing yet, and room for what each step may set.
+    fn of(unit: &Arc<Unit>) -> UnitFacts<'a> {
+        let mut facts = UnitFacts::default();
+        facts.variables.reserve(unit.steps.len());
+        facts.set_at.reserve(unit.steps.len());
+        facts
+    }
+}
+
 pub fn infer<'a>(program: &'a Program, given: Option<&Map>) -> Facts<'a> {
+    let steps = program.units.iter().map(|unit| unit.steps.len()).sum();
     let mut work = Work {
         program,
         facts: Facts {
-            units: program.units.iter().map(|_| UnitFacts::default()).collect(),
+            units: program.units.iter().map(UnitFacts::of).collect(),
         },
         changed: false,
         pairs: FxHashSet::default(),
@@ -61,7 +73,7 @@ pub fn infer<'a>(program: &'a Program, given: Option<&Map>) -> Facts<'a> {
         news: vec![Vec::new(); program.units.len()],
         copied: FxHashMap::default(),
         shapes: vec![None; program.units.len()],
-        printed: FxHashMap::default(),
+        printed: FxHashMap::with_capacity_and_hasher(steps, FxBuildHasher),
         give_up: false,
     };
     work.inputs(given);

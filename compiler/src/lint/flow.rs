@@ -12,7 +12,7 @@ use crate::ir::{
 };
 pub use crate::shell::{spelt, stands_for};
 use crate::source::Span;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::ops::Range;
 use std::rc::Rc;
@@ -86,6 +86,7 @@ impl<'a> Flow<'a> {
         let inputs: Inputs<'_> = inputs.map(|input| (input.name.as_str(), input)).collect();
         let events = trace(unit, &inputs);
         let mut names: FxHashMap<&str, SmallVec<[usize; 4]>> = FxHashMap::default();
+        names.reserve(unit.steps.len());
         let mut spreads = Vec::new();
         for (at, event) in events.iter().enumerate() {
             let name = match event.what {
@@ -132,7 +133,7 @@ impl<'a> Flow<'a> {
 fn trace<'a>(unit: &'a Unit, inputs: &Inputs<'a>) -> Vec<Event<'a>> {
     let mut trace = Trace {
         inputs,
-        set: FxHashSet::default(),
+        set: FxHashSet::with_capacity_and_hasher(unit.steps.len(), FxBuildHasher),
         events: Vec::with_capacity(8 * unit.steps.len()),
         under: Conditions::default(),
         numbers: 0,
@@ -202,6 +203,8 @@ struct Trace<'i, 'a> {
 struct Conditions<'a> {
     stack: Vec<Under<'a>>,
     copy: Option<Rc<[Under<'a>]>>,
+    /// The copy where there are none, which is where most steps stand.
+    none: Option<Rc<[Under<'a>]>>,
 }
 
 impl<'a> Conditions<'a> {
@@ -222,10 +225,11 @@ impl<'a> Conditions<'a> {
     }
 
     fn shared(&mut self) -> Rc<[Under<'a>]> {
-        let copy = self
-            .copy
-            .get_or_insert_with(|| self.stack.as_slice().into());
-        Rc::clone(copy)
+        let copy = match self.stack.is_empty() {
+            true => &mut self.none,
+            false => &mut self.copy,
+        };
+        Rc::clone(copy.get_or_insert_with(|| self.stack.as_slice().into()))
     }
 }
 

@@ -22,7 +22,8 @@ type Fields<'a> = FxHashMap<&'a str, Vec<Span>>;
 
 pub fn check(survey: &Survey<'_>, report: &mut Report) {
     for (unit, flow) in survey.units() {
-        let (producers, known) = producers(unit, flow);
+        // Many recipes read no field of anything, and then nobody asks.
+        let makers = LazyCell::new(|| producers(unit, flow));
         let mut values: FxHashMap<String, (&str, Fields<'_>)> = FxHashMap::default();
         for step in &unit.steps {
             visit::steps(step, &mut |step| {
@@ -30,7 +31,7 @@ pub fn check(survey: &Survey<'_>, report: &mut Report) {
                     let ExprKind::Field { of, name, .. } = &expr.kind else {
                         return;
                     };
-                    let Some(root) = root(of).filter(|root| !known.contains(root)) else {
+                    let Some(root) = root(of).filter(|root| !makers.1.contains(root)) else {
                         return;
                     };
                     let mut path = String::new();
@@ -48,7 +49,7 @@ pub fn check(survey: &Survey<'_>, report: &mut Report) {
         for (path, (root, fields)) in &values {
             let source = sources
                 .entry(root)
-                .or_insert_with(|| Source::new(producers.get(root).into_iter().flatten()));
+                .or_insert_with(|| Source::new(makers.0.get(root).into_iter().flatten()));
             let exported = exported.get(path.as_str());
             let is_named = |name: &str| {
                 exported.is_some_and(|fields| fields.contains(name)) || source.names(name)

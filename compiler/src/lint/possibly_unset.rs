@@ -16,6 +16,7 @@ use crate::source::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::borrow::Cow;
+use std::cell::LazyCell;
 
 pub fn check(survey: &Survey<'_>, report: &mut Report) {
     // Where it has been said that a name means nothing at all.
@@ -71,15 +72,18 @@ pub fn check_scripts(survey: &Survey<'_>, report: &mut Report) {
         if unit.exports == Exports::Nothing {
             continue;
         }
-        let mut names: FxHashMap<Cow<'_, str>, SmallVec<[&str; 1]>> = FxHashMap::default();
-        for event in &flow.events {
-            if let What::Set { bind } = event.what {
-                let same = names.entry(spelt(&bind.name)).or_default();
-                if !same.contains(&bind.name.as_str()) {
-                    same.push(&bind.name);
+        let names = LazyCell::new(|| {
+            let mut names: FxHashMap<Cow<'_, str>, SmallVec<[&str; 1]>> = FxHashMap::default();
+            for event in &flow.events {
+                if let What::Set { bind } = event.what {
+                    let same = names.entry(spelt(&bind.name)).or_default();
+                    if !same.contains(&bind.name.as_str()) {
+                        same.push(&bind.name);
+                    }
                 }
             }
-        }
+            names
+        });
         for (at, event) in flow.events.iter().enumerate() {
             let What::Mention { mention, script } = event.what else {
                 continue;

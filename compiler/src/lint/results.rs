@@ -90,6 +90,7 @@ fn source<'a>(expr: &'a Expr, unit: usize, results: &[Results<'a>]) -> Option<(&
 
 fn results<'a>(unit: &'a Unit, flow: &Flow<'a>) -> Results<'a> {
     let mut found: FxHashMap<&str, Option<&Call>> = FxHashMap::default();
+    found.reserve(unit.inputs.len() + unit.steps.len());
     for input in &unit.inputs {
         found.insert(&input.name, None);
     }

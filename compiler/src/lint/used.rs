@@ -28,6 +28,7 @@ struct Own<'a> {
 impl<'a> Own<'a> {
     fn new(unit: &'a Unit, flow: &Flow<'a>) -> Own<'a> {
         let mut own = Own::default();
+        own.set_names.reserve(unit.steps.len());
         let (mut steps, mut last) = (0, None);
         let mut mentioned: FxHashSet<&str> = FxHashSet::default();
         for event in &flow.events {
