@@ -513,7 +513,10 @@ impl<'a> Driver<'a> {
                 _ => std::mem::take(&mut self.again),
             },
             denied,
-            stopped: self.stopping.as_ref().map(Stop::words),
+            stopped: self
+                .stopping
+                .as_ref()
+                .map(|why| self.secrets.message(&why.words())),
             signal: signal.map(|signal| signal.word().to_string()),
         };
         let now_ms = self.now_ms();

@@ -467,3 +467,21 @@ fn a_run_that_was_stopped_is_shown_as_it_was_stopped() {
         assert_eq!(events(&["--replay", &only_run(&folder)]), live);
     }
 }
+
+#[test]
+fn what_a_run_waits_for_is_kept_without_secrets() {
+    let folder = Folder::new();
+    folder.write(
+        "a.yaml",
+        "name: t\nversion: 1.0.0\ndescription: d\nsecrets: [key]\ncontext: {key: ''}\nstages:\n  \
+         - {name: one, steps: [{id: a, type: bash, command: 'true'}], \
+         approval: {required: true, prompt: 'use {{key}}?'}}\n",
+    );
+    let set = "key=open-sesame-4711";
+    folder.rrc(&["run", "a.yaml", "-s", set]).go().exits(4);
+    let kept = folder.sh("cat .rrc/runs/*/*").go().exits(0);
+    assert!(kept.out.contains("waiting for the approval"), "{kept:?}");
+    assert!(!kept.out.contains("open-sesame"), "{kept:?}");
+    let go_on = ["run", "--resume", "--approve", "one", "-s", set, "a.yaml"];
+    folder.rrc(&go_on).go().exits(0);
+}
