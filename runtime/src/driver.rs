@@ -126,6 +126,7 @@ pub fn run(
     );
     let mut machines = Machines::new(plan, variables);
     let finished = driver.drive(&mut machines);
+    driver.wait_for_ending();
     Ok(driver.end(finished))
 }
 
@@ -184,6 +185,8 @@ struct Driver<'a> {
     inner: Option<Inner>,
     os: Loop,
     children: FxHashMap<ChildId, Running>,
+    /// Those that were asked to end because nobody waits for their replies any more.
+    ending: FxHashSet<ChildId>,
     timers: FxHashMap<TimerId, Asked>,
     /// Calls that wait until fewer processes run.
     waiting: VecDeque<Job>,
@@ -282,6 +285,7 @@ impl<'a> Driver<'a> {
             inner: None,
             os,
             children: FxHashMap::default(),
+            ending: FxHashSet::default(),
             timers: FxHashMap::default(),
             waiting: VecDeque::new(),
             agents: agents::Queue::default(),

@@ -337,3 +337,63 @@ fn children_get_signals_and_limits_as_rrc_was_given_them() {
         assert_eq!(folder.read("limit").trim(), "100");
     }
 }
+
+/// A step that needs a moment to put things in order when its time is over.
+const ORDERLY: &str = "trap 'echo late; sleep 0.5; echo late; touch tidy; exit 0' TERM; \
+                       touch began; sleep 100 & wait";
+
+#[test]
+fn what_ends_with_the_step_around_it_has_its_time_too() {
+    let body = format!("steps: [{{id: in, type: bash, stream: true, command: \"{ORDERLY}\"}}]");
+    let kinds = [
+        format!("foreach: '{{{{list}}}}', {body}"),
+        "type: recipe, recipe: ./sub.yaml".to_string(),
+        "type: template, template: {template: bash orderly.sh}".to_string(),
+    ];
+    for kind in kinds {
+        let folder = Folder::new();
+        folder.write("orderly.sh", ORDERLY);
+        let inner = format!("- {{id: in, type: bash, stream: true, command: \"{ORDERLY}\"}}\n");
+        folder.write("sub.yaml", amplifier(&inner));
+        let context = "context: {list: [1]}\n";
+        let last = format!("- {{id: around, timeout: 1, {kind}}}\n");
+        folder.write("a.yaml", format!("{context}{}", amplifier(&last)));
+        crate::run(&folder, &[], 1);
+        assert!(folder.has("began") && folder.has("tidy"), "{kind}");
+        // And nothing comes next as long as it does.
+        std::fs::remove_file(folder.file("tidy")).expect("it is there");
+        let steps = format!(
+            "- {{id: around, timeout: 1, on_error: continue, {kind}}}\n\
+             - {{id: next, type: bash, command: ls tidy}}\n"
+        );
+        folder.write("a.yaml", format!("{context}{}", amplifier(&steps)));
+        let run = ["run", "a.yaml", "--output-format", "events"];
+        let events = folder.rrc(&run).go().exits(0).lines();
+        let outside = |event: &&serde_json::Value| event["line"] == "late";
+        assert_eq!(events.iter().find(outside), None, "{kind}");
+    }
+}
+
+#[test]
+fn what_ends_with_the_step_around_it_can_be_hurried() {
+    let folder = Folder::new();
+    let stubborn = "trap '' TERM; echo $$ > pid; sleep 100; sleep 100";
+    let steps = format!(
+        "- {{id: around, timeout: 0.5, foreach: '{{{{list}}}}', \
+         steps: [{{id: in, type: bash, command: \"{stubborn}\"}}]}}\n"
+    );
+    folder.write(
+        "a.yaml",
+        format!("context: {{list: [1]}}\n{}", amplifier(&steps)),
+    );
+    let running = folder.rrc(&["run", "a.yaml"]).start();
+    let pid = ready(&folder, "pid");
+    std::thread::sleep(Duration::from_secs(1));
+    let asked = Instant::now();
+    running.signal("TERM");
+    std::thread::sleep(Duration::from_millis(100));
+    running.signal("TERM");
+    running.end().exits(143);
+    assert!(asked.elapsed() < Duration::from_secs(3));
+    assert!(eventually(SOON, || !alive(pid)));
+}

@@ -279,8 +279,15 @@ impl Driver<'_> {
         }
     }
 
+    /// What runs next may need the very files that something is still putting in order.
+    fn may_start(&self) -> bool {
+        self.stopping.is_none()
+            && self.ending.is_empty()
+            && self.children.len() < self.settings.jobs.max(1)
+    }
+
     fn start_waiting(&mut self) {
-        while self.stopping.is_none() && self.children.len() < self.settings.jobs.max(1) {
+        while self.may_start() {
             let Some(job) = self.waiting.pop_front() else {
                 return;
             };
@@ -335,7 +342,10 @@ impl Driver<'_> {
             Some(Place::Agents) => self.cancel_agent(ticket),
             Some(Place::Questions) => self.cancel_question(ticket),
             Some(Place::Ready) => self.ready.retain(|ready| ready.asked.ticket != ticket),
-            Some(Place::Child(child)) => self.os.stop(child),
+            Some(Place::Child(child)) => {
+                self.os.stop(child);
+                self.ending.insert(child);
+            }
             Some(Place::Timer(timer)) => {
                 self.os.cancel_timer(timer);
                 self.timers.remove(&timer);
@@ -358,7 +368,10 @@ impl Driver<'_> {
             Happened::Done(child, outcome) => {
                 self.end_line(child);
                 if let Some(running) = self.children.remove(&child) {
-                    self.done(machine, running, outcome);
+                    match self.ending.remove(&child) {
+                        true => self.unwanted(running, outcome),
+                        false => self.done(machine, running, outcome),
+                    }
                     self.start_waiting();
                 }
             }
@@ -372,6 +385,23 @@ impl Driver<'_> {
         }
     }
 
+    /// Gives what was ended while the run went on the time to end that everything has.
+    pub(super) fn wait_for_ending(&mut self) {
+        while !self.ending.is_empty() {
+            match self.os.wait() {
+                Happened::Done(child, outcome) => {
+                    let ending = self.ending.remove(&child);
+                    if let Some(running) = self.children.remove(&child).filter(|_| ending) {
+                        self.unwanted(running, outcome);
+                    }
+                }
+                Happened::Signal(signal) => self.stop(Stop::Signal(signal)),
+                Happened::Idle => return,
+                Happened::Output(..) | Happened::Timer(_) | Happened::Line(_) => {}
+            }
+        }
+    }
+
     fn time_passed(&mut self, machine: &mut Machines, timer: TimerId) {
         if self.agent_time(timer) || self.question_time(timer) {
             return;
@@ -379,6 +409,18 @@ impl Driver<'_> {
         if let Some(asked) = self.timers.remove(&timer) {
             self.told(machine, asked, Value::Null, true);
         }
+    }
+
+    /// A process has ended whose step was ended before: what comes of it concerns nobody.
+    fn unwanted(&mut self, running: Running, outcome: process::Outcome) {
+        match running.work {
+            Work::Stage(_) => self.stage_ended(),
+            Work::Agent(_) => self.agent_dropped(),
+            Work::Plain => {}
+        }
+        let value = reply::reply(outcome, running.asked.form, &self.secrets);
+        self.learn(&running.asked, &value);
+        self.note_end(&running.asked, &value);
     }
 
     fn done(&mut self, machine: &mut Machines, running: Running, mut outcome: process::Outcome) {
@@ -588,6 +630,9 @@ impl Driver<'_> {
     }
 
     fn say_line(&mut self, child: ChildId, stderr: bool, line: &[u8]) {
+        if self.ending.contains(&child) {
+            return;
+        }
         let asked = self.children.get(&child).map(|running| &running.asked);
         let step = asked.and_then(|asked| self.step(asked.record));
         let secret = asked
