@@ -495,8 +495,15 @@ fn usual() -> &'static libc::sigset_t {
 /// Takes over INT, TERM and HUP for this process, unless they are ignored.
 pub fn watch_requests() -> Option<&'static PipeReader> {
     let pipe = signal_pipe()?;
-    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
-        watch(signal);
+    // SAFETY: a set is plain numbers, and all zero it is the empty one.
+    unsafe {
+        let mut requests = std::mem::zeroed();
+        for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+            watch(signal);
+            libc::sigaddset(&raw mut requests, signal.as_raw());
+        }
+        // Whoever started us may have blocked them: nothing could then ask us to end.
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const requests, std::ptr::null_mut());
     }
     Some(pipe)
 }

@@ -397,3 +397,21 @@ fn what_ends_with_the_step_around_it_can_be_hurried() {
     assert!(asked.elapsed() < Duration::from_secs(3));
     assert!(eventually(SOON, || !alive(pid)));
 }
+
+#[test]
+fn signals_that_were_blocked_end_a_run_all_the_same() {
+    let folder = Folder::new();
+    let steps = "- {id: a, type: bash, command: 'echo $$ > pid; sleep 100'}\n";
+    folder.write("a.yaml", amplifier(steps));
+    let block = "env --block-signal=INT,TERM,HUP";
+    if folder.sh(&format!("{block} true")).go().code != Some(0) {
+        eprintln!("skipped: this env blocks no signals");
+        return;
+    }
+    let running = folder
+        .sh(&format!("exec {block} \"$RRC\" run a.yaml"))
+        .start();
+    ready(&folder, "pid");
+    running.signal("TERM");
+    running.end().exits(143);
+}
