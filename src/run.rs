@@ -350,7 +350,7 @@ fn perform(
     let color = global.use_color(io::stdout().is_terminal());
     // A reader that goes away does not end the run: its steps have effects that count.
     let gives = piped::gives_result(verified.plan());
-    let mut lost = false;
+    let mut lost = None;
     let mut unaudited = false;
     let live = Live::new(args, global, gives);
     let mut tell = |event: &Event| {
@@ -366,7 +366,7 @@ fn perform(
             }
             RunFormat::Text | RunFormat::Json => Ok(()),
         };
-        lost |= written.is_err();
+        lost = lost.take().or(written.err());
         if is_notice(event) {
             let _ = live.above(|| notice(event, streams.err));
         }
@@ -400,10 +400,10 @@ fn perform(
             "rrc: the audit file could not be written to its end"
         )?;
     }
-    if lost && args.output_format != RunFormat::Json {
-        return Err(io::Error::from(io::ErrorKind::BrokenPipe));
+    match lost {
+        Some(error) if args.output_format != RunFormat::Json => Err(error),
+        _ => Ok(outcome),
     }
-    Ok(outcome)
 }
 
 /// Whether a user should know it however the run is shown.
@@ -495,7 +495,10 @@ pub fn jobs(args: &RunArgs, config: &Config) -> usize {
 
 /// Where steps run.
 fn directory(global: &Global, streams: &mut Streams<'_>) -> io::Result<Option<PathBuf>> {
-    let here = std::env::current_dir()?;
+    let here = std::env::current_dir().map_err(|error| {
+        let words = format!("the directory that rrc was started in: {error}");
+        io::Error::new(error.kind(), words)
+    })?;
     let Some(wanted) = &global.working_dir else {
         return Ok(Some(here));
     };

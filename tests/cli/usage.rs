@@ -314,6 +314,12 @@ fn a_full_disk_is_said() {
         .go()
         .exits(2)
         .err_has("/dev/full");
+    folder.write("run.yaml", "name: t\nsteps: [{id: a, command: echo}]\n");
+    for format in ["text", "events", "json"] {
+        let run = format!("\"$RRC\" run run.yaml --output-format {format} > /dev/full");
+        let space = "rrc: No space left";
+        folder.sh(&run).go().exits(2).err_has(space);
+    }
     folder
         .rrc(&["check", "a.yaml", "--output-file", "no/such/folder"])
         .go()
@@ -434,4 +440,14 @@ fn an_audit_that_cannot_be_written_names_the_place() {
         .go()
         .exits(2)
         .err_has("--audit-dir taken/deep: ");
+}
+
+#[test]
+fn a_directory_that_is_gone_is_named_as_what_is_missing() {
+    let folder = Folder::with("a.yaml", "name: t\nsteps: [{id: a, command: echo}]\n");
+    folder
+        .sh("here=$PWD; mkdir gone; cd gone; rmdir ../gone; \"$RRC\" run \"$here/a.yaml\"")
+        .go()
+        .exits(2)
+        .err_has("rrc: the directory that rrc was started in: ");
 }
