@@ -47,6 +47,9 @@ const BUFFER: usize = 64 * 1024;
 /// Each child that starts copies and closes all descriptors: with more children than this, those cost
 /// more than wake-ups.
 const FEW: usize = 4;
+/// Descriptors of one child while it runs, and of everything else that a run may have open.
+const OF_A_CHILD: usize = 4;
+const OF_THE_REST: usize = 28;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ChildId(u64);
@@ -338,6 +341,12 @@ impl Loop {
         if self.children.get(&id).is_some_and(stopping) {
             self.kill_group(id);
         }
+    }
+
+    /// How many children may run at once without running out of descriptors.
+    pub fn room(&self) -> usize {
+        let free = self.launcher.descriptors().saturating_sub(OF_THE_REST);
+        (free / OF_A_CHILD).max(1)
     }
 
     /// How many children have not been reported as done.

@@ -77,3 +77,18 @@ fn all_iterations_come_to_their_end_before_the_step_fails() {
     );
     assert!(!folder.has("never"));
 }
+
+#[test]
+fn no_more_run_at_once_than_there_are_descriptors_for() {
+    let folder = Folder::new();
+    let items: Vec<String> = (1..=40).map(|item| item.to_string()).collect();
+    let recipe = amplifier(
+        "- {id: a, type: bash, foreach: '{{list}}', parallel: true, command: 'sleep 0.1; printf x'}\n",
+    );
+    let list = items.join(", ");
+    folder.write("a.yaml", format!("context: {{list: [{list}]}}\n{recipe}"));
+    for most in [32, 64, 100] {
+        let run = format!("ulimit -n {most}; exec \"$RRC\" run a.yaml");
+        folder.sh(&run).go().exits(0);
+    }
+}

@@ -283,7 +283,7 @@ impl Driver<'_> {
     fn may_start(&self) -> bool {
         self.stopping.is_none()
             && self.ending.is_empty()
-            && self.children.len() < self.settings.jobs.max(1)
+            && self.children.len() < self.settings.jobs.clamp(1, self.os.room())
     }
 
     fn start_waiting(&mut self) {

@@ -37,6 +37,12 @@ impl DescriptorLimit {
         })
     }
 
+    /// How many descriptors this process may have.
+    pub fn own(&self) -> usize {
+        let most = self.own.current.unwrap_or(u64::MAX);
+        usize::try_from(most).unwrap_or(usize::MAX)
+    }
+
     /// What a child must be given, if that is not what this process has by now: programs that use
     /// select(2), or close every possible descriptor, suffer from a raised limit.
     pub(super) fn of_children(&self) -> Option<Rlimit> {

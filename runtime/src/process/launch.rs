@@ -79,6 +79,11 @@ impl Launcher {
         })
     }
 
+    /// How many of them this process may have.
+    pub fn descriptors(&self) -> usize {
+        self.limit.own()
+    }
+
     pub fn launch(&self, request: &Request, marker: &str) -> Result<Launched, Failure> {
         check(request)?;
         // Whether it can be entered is asked when something went wrong: starting a program asks too.
