@@ -375,6 +375,10 @@ fn resume(
     let audit = run::audit(&prepared, args)?;
     let journal = match Journal::reopen(recorded, again.as_deref().unwrap_or_default()) {
         Ok(journal) => journal,
+        // Somebody else has gone on with it since it was read.
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+            return refuse(&format!("run {run} is still running"), "", streams);
+        }
         Err(error) => return refuse(&format!("run {run}: {error}"), "", streams),
     };
     let variables = past.variables.clone();

@@ -27,8 +27,9 @@ use rrc_vm::value::{Map, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Value as Json, json};
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use value::{Decoder, Encoder};
 
 /// The version of this format. A reader refuses others.
@@ -166,13 +167,28 @@ impl Journal {
             }
         }
         std::fs::create_dir(directory)?;
+        let begun = Journal::begin_in(directory, plan, start, variables, secrets);
+        if begun.is_err() {
+            // Half a record would be a run that nobody can read.
+            let _ = std::fs::remove_dir_all(directory);
+        }
+        begun
+    }
+
+    fn begin_in(
+        directory: &Path,
+        plan: &[u8],
+        start: &Start,
+        variables: &Map,
+        secrets: &Secrets,
+    ) -> io::Result<Journal> {
         std::fs::write(directory.join(PLAN), plan)?;
         let path = directory.join(JOURNAL);
         let file = OpenOptions::new()
             .create_new(true)
             .append(true)
             .open(path)?;
-        file.try_lock()?;
+        lock(&file)?;
         let mut journal = Journal {
             file,
             directory: directory.to_path_buf(),
@@ -225,8 +241,15 @@ impl Journal {
     /// whole line is cut off.
     pub fn reopen(recorded: &Recorded, again: &[u64]) -> io::Result<Journal> {
         let path = recorded.directory.join(JOURNAL);
-        let file = OpenOptions::new().append(true).open(path)?;
-        file.try_lock()?;
+        let mut file = OpenOptions::new().read(true).append(true).open(path)?;
+        lock(&file)?;
+        let mut rest = Vec::new();
+        file.seek(SeekFrom::Start(recorded.whole))?;
+        file.read_to_end(&mut rest)?;
+        let mut lines = rest.split_inclusive(|byte| *byte == b'\n');
+        if lines.next().is_some_and(|line| record(line).is_some()) {
+            return Err(io::Error::other("somebody else has gone on with it"));
+        }
         file.set_len(recorded.whole)?;
         let mut journal = Journal {
             file,
@@ -429,6 +452,17 @@ pub fn read(directory: &Path) -> Result<Recorded, String> {
     let mut recorded = recorded.ok_or_else(|| format!("{} is empty", path.display()))?;
     recorded.whole = whole;
     Ok(recorded)
+}
+
+/// Takes a journal for writing. Whoever looks whether somebody writes it holds it for a moment.
+fn lock(file: &File) -> io::Result<()> {
+    for _ in 0..10 {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(5)),
+            locked => return Ok(locked?),
+        }
+    }
+    Ok(file.try_lock()?)
 }
 
 /// Whether somebody writes the journal of a run.

@@ -485,3 +485,18 @@ fn what_a_run_waits_for_is_kept_without_secrets() {
     let go_on = ["run", "--resume", "--approve", "one", "-s", set, "a.yaml"];
     folder.rrc(&go_on).go().exits(0);
 }
+
+#[test]
+fn a_run_that_cannot_be_recorded_leaves_no_half_of_a_record() {
+    let folder = Folder::with(
+        "a.yaml",
+        "name: t\nsteps: [{id: a, command: 'touch ran'}]\n",
+    );
+    // Without a byte of a file nothing is written but directories.
+    let run = "ulimit -f 0; trap '' XFSZ; exec \"$RRC\" run a.yaml";
+    folder.write(".rrc/.gitignore", "*\n");
+    let said = folder.sh(run).go();
+    assert!(said.err.contains("the run is not recorded: "), "{said:?}");
+    let none = "no runs are recorded here";
+    folder.rrc(&["runs"]).go().exits(0).err_has(none);
+}
