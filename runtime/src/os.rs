@@ -10,18 +10,17 @@
 )]
 
 mod children;
+mod files;
 mod limit;
 mod listing;
 
 #[cfg(target_os = "linux")]
 use std::ffi::c_void;
 use std::ffi::{CStr, c_char, c_int, c_short};
-use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read as _};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 #[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
@@ -34,6 +33,9 @@ use rustix::process::{Pid, Resource, Rlimit};
 pub use children::{
     Ended, Reaped, Sent, become_subreaper, group_exists, reap, reap_any, reap_killed, signal_group,
     signal_process,
+};
+pub use files::{
+    forget_typed, may_execute, move_above, private_file, read, set_inherited, set_nonblocking,
 };
 pub use limit::DescriptorLimit;
 pub use listing::{Listed, environment_of, processes};
@@ -103,70 +105,6 @@ fn is_only_thread() -> bool {
     const OWN_LINKS: u64 = 2;
     let tasks = std::fs::metadata("/proc/self/task");
     tasks.is_ok_and(|tasks| tasks.nlink() == OWN_LINKS + 1)
-}
-
-// ---- descriptors --------------------------------------------------------------------------
-
-pub fn set_nonblocking(fd: impl AsFd) -> io::Result<()> {
-    Ok(rustix::io::ioctl_fionbio(fd, true)?)
-}
-
-/// Reads once, as much as the buffer has room for.
-pub fn read(fd: impl AsFd, buffer: &mut Vec<u8>) -> io::Result<&[u8]> {
-    buffer.clear();
-    rustix::io::read(fd, rustix::buffer::spare_capacity(buffer))?;
-    Ok(buffer)
-}
-
-/// A file without a name that disappears with its last descriptor.
-pub fn private_file() -> io::Result<File> {
-    #[cfg(target_os = "linux")]
-    {
-        use rustix::fs::{MemfdFlags, memfd_create};
-        Ok(File::from(memfd_create("rrc", MemfdFlags::CLOEXEC)?))
-    }
-    #[cfg(not(target_os = "linux"))]
-    {
-        use std::os::unix::fs::OpenOptionsExt as _;
-        use std::sync::atomic::AtomicU32;
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!(".rrc-{}-{number}", std::process::id()));
-        let file = File::options()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&path)?;
-        std::fs::remove_file(&path)?;
-        Ok(file)
-    }
-}
-
-/// The same open file at a descriptor number no lower than `least`.
-pub fn move_above(file: File, least: RawFd) -> io::Result<File> {
-    Ok(File::from(rustix::io::fcntl_dupfd_cloexec(&file, least)?))
-}
-
-/// Whether programs started from now on get this descriptor.
-pub fn set_inherited(file: &File, inherited: bool) -> io::Result<()> {
-    use rustix::io::FdFlags;
-    let flags = match inherited {
-        true => FdFlags::empty(),
-        false => FdFlags::CLOEXEC,
-    };
-    Ok(rustix::io::fcntl_setfd(file, flags)?)
-}
-
-pub fn may_execute(path: &Path) -> bool {
-    rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
-}
-
-/// What was typed at a terminal and not read yet is not read any more.
-pub fn forget_typed(terminal: impl AsFd) {
-    use rustix::termios::{QueueSelector, tcflush};
-    // What is no terminal keeps it.
-    let _ = tcflush(terminal, QueueSelector::IFlush);
 }
 
 // ---- starting -----------------------------------------------------------------------------
