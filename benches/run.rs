@@ -100,6 +100,14 @@ fn sequential(bench: &Bench) {
             "command: 'true', condition: '{{no}}'",
         ),
     );
+    bench.write(
+        "bare.yaml",
+        &recipe(
+            "amplihack",
+            "context: {mode: fast}\n",
+            "command: 'true', condition: \"mode == 'slow'\"",
+        ),
+    );
     let run = |name: &'static str| move || bench.run(&["run", "-q", name]);
     let [least, laden, plain, timed, exported, read] = bench.in_turn(
         bench.rounds,
@@ -136,12 +144,18 @@ fn sequential(bench: &Bench) {
         &format!("{:.3} x the first line", timed / plain),
         "<= 1.05 x",
     );
-    let [skipped] = bench.in_turn(bench.rounds * 4, [&run("skipped.yaml")]);
+    let [skipped, bare] =
+        bench.in_turn(bench.rounds * 4, [&run("skipped.yaml"), &run("bare.yaml")]);
     bench.run(&["build", "-q", "skipped.yaml"]);
     let [planned] = bench.in_turn(bench.rounds * 4, [&run("skipped.rrb")]);
     row(
         "1000 steps skipped by a condition, whole process",
         &format!("{skipped:.2} ms; as a plan {planned:.2} ms"),
+        "<= 3 ms",
+    );
+    row(
+        "the same in amplihack, `mode == 'slow'`",
+        &format!("{bare:.2} ms"),
         "<= 3 ms",
     );
 }
