@@ -244,8 +244,8 @@ struct Scope<'a> {
     visible: FxHashMap<&'a str, u32>,
     /// The same names, in the order in which they were first seen.
     names: Vec<&'a str>,
-    /// Everything that any step sets, and where: for what to suggest.
-    anywhere: FxHashMap<&'a str, Span>,
+    /// Everything that any step sets, and where, likewise.
+    anywhere: OnceCell<FxHashMap<&'a str, Span>>,
     /// Variables that loops have to themselves, and where.
     in_loops: FxHashMap<&'a str, (Span, Outside)>,
     reserved: &'static [&'static str],
@@ -273,20 +273,12 @@ impl<'a> Scope<'a> {
             links,
             visible: FxHashMap::default(),
             names: Vec::new(),
-            anywhere: FxHashMap::default(),
+            anywhere: OnceCell::new(),
             in_loops: FxHashMap::default(),
             reserved: unit.reserved,
             open: program.units[number].open,
             brief: false,
         };
-        scope.anywhere.reserve(unit.steps.len());
-        for step in &unit.steps {
-            visit::steps(step, &mut |step| {
-                for bind in binds(step) {
-                    scope.anywhere.entry(&bind.name).or_insert(bind.span);
-                }
-            });
-        }
         let seen = unit.inputs.len() + unit.given.len() + links.given[number].len();
         let seen = seen + unit.steps.len();
         scope.visible.reserve(seen);
@@ -309,8 +301,7 @@ impl<'a> Scope<'a> {
         self.steps(&unit.steps, report);
         // A hook runs around every step: what any step sets, it may see.
         HOOK_NAMES.iter().for_each(|name| self.show(name));
-        let hooks = [&unit.hooks.before, &unit.hooks.after, &unit.hooks.failed];
-        for script in hooks.into_iter().flatten() {
+        for script in unit.hooks.scripts() {
             visit::walk_script(script, &mut |expr| self.read(expr, report));
         }
     }
@@ -518,6 +509,20 @@ impl<'a> Scope<'a> {
         }
     }
 
+    fn set_anywhere(&self) -> &FxHashMap<&'a str, Span> {
+        self.anywhere.get_or_init(|| {
+            let mut places = FxHashMap::default();
+            for step in &self.program.units[self.number].steps {
+                visit::steps(step, &mut |step| {
+                    for bind in binds(step) {
+                        places.entry(bind.name.as_str()).or_insert(bind.span);
+                    }
+                });
+            }
+            places
+        })
+    }
+
     fn undefined(&self, name: &str, missing: Missing, span: Span) -> Diagnostic {
         let (severity, message) = match missing {
             Missing::Fail => (Severity::Error, format!("nothing defines `{name}`")),
@@ -555,7 +560,7 @@ impl<'a> Scope<'a> {
             finding.help(
                 "it counts the iterations of a `while_condition`, and exists in such a loop only",
             )
-        } else if let Some(later) = self.anywhere.get(name) {
+        } else if let Some(later) = self.set_anywhere().get(name) {
             finding
                 .label(*later, format!("`{name}` is set here, later"))
                 .help("a step can only read what steps before it have set")

@@ -34,8 +34,7 @@ impl ShellText<'_> {
 pub fn scripts(program: &Program, sources: &Sources, each: &mut dyn FnMut(&ShellText<'_>)) {
     let mut wanted: FxHashMap<Span, String> = FxHashMap::default();
     for unit in &program.units {
-        let hooks = [&unit.hooks.before, &unit.hooks.after, &unit.hooks.failed];
-        for hook in hooks.into_iter().flatten() {
+        for hook in unit.hooks.scripts() {
             wanted.insert(hook.span, "bash".to_string());
         }
         for step in &unit.steps {

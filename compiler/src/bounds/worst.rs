@@ -161,8 +161,7 @@ impl Walk<'_> {
         self.path.push(number);
         let outside = std::mem::take(&mut self.in_loop);
         let unit = &self.program.units[number];
-        let hooks = [&unit.hooks.before, &unit.hooks.after, &unit.hooks.failed];
-        let hook = hooks.into_iter().flatten().next().map(|hook| hook.span);
+        let hook = unit.hooks.scripts().next().map(|hook| hook.span);
         let found = self.steps(&unit.steps, hook);
         self.in_loop = outside;
         self.path.pop();

@@ -54,25 +54,10 @@ pub fn lower(
     }
     strange::documents_inputs(&fields, said, report);
     let mut lower = Lower {
-        dialect,
-        report,
         raw: options.raw,
         timeout_ms: options.timeout_ms,
         infer_kind: dialect.infer_kind || options.disputed,
-        stages_changes: dialect.stages_changes,
-        facts: Vec::new(),
-        step: None,
-        given: Vec::new(),
-        pasted: Vec::new(),
-        all_pasted: Vec::new(),
-        commands: Vec::new(),
-        quoted: Vec::new(),
-        suspects: Vec::new(),
-        tags: Vec::new(),
-        graph: false,
-        secrets: FxHashSet::default(),
-        tame: FxHashSet::default(),
-        prints_json: false,
+        ..Lower::new(dialect, report)
     };
     let reserved = dialect.reserved.iter();
     lower.tame.extend(reserved.map(|name| name.to_string()));
@@ -174,27 +159,7 @@ pub fn lower_expression(
     as_truth: bool,
     report: &mut Report,
 ) -> Option<(Unit, Expr)> {
-    let mut lower = Lower {
-        dialect,
-        report,
-        raw: false,
-        timeout_ms: None,
-        infer_kind: dialect.infer_kind,
-        stages_changes: dialect.stages_changes,
-        facts: Vec::new(),
-        step: None,
-        given: Vec::new(),
-        pasted: Vec::new(),
-        all_pasted: Vec::new(),
-        commands: Vec::new(),
-        quoted: Vec::new(),
-        suspects: Vec::new(),
-        tags: Vec::new(),
-        graph: false,
-        secrets: FxHashSet::default(),
-        tame: FxHashSet::default(),
-        prints_json: false,
-    };
+    let mut lower = Lower::new(dialect, report);
     let written = Written::plain(text, Span::new(source, 0, text.len()));
     let Guard { expr, truth } = lower.condition(written)?;
     let expr = match as_truth {
@@ -230,6 +195,33 @@ pub fn lower_expression(
         open: false,
     };
     Some((unit, expr))
+}
+
+impl<'r> Lower<'r> {
+    fn new(dialect: &'static Dialect, report: &'r mut Report) -> Lower<'r> {
+        Lower {
+            dialect,
+            report,
+            raw: false,
+            timeout_ms: None,
+            infer_kind: dialect.infer_kind,
+            stages_changes: dialect.stages_changes,
+            facts: Vec::new(),
+            step: None,
+            given: Vec::new(),
+            pasted: Vec::new(),
+            all_pasted: Vec::new(),
+            commands: Vec::new(),
+            quoted: Vec::new(),
+            suspects: Vec::new(),
+            tags: Vec::new(),
+            graph: false,
+            secrets: FxHashSet::default(),
+            tame: FxHashSet::default(),
+            prints_json: false,
+            conditions: FxHashMap::default(),
+        }
+    }
 }
 
 impl Lower<'_> {

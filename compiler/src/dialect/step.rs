@@ -92,8 +92,10 @@ impl Lower<'_> {
             true => None,
             false => self.deadline(&fields, kind),
         };
+        // A loop has the name of its body, and most steps are none.
+        let loop_id = looped.then(|| id.clone()).unwrap_or_default();
         let work = Step {
-            id: id.clone(),
+            id,
             span,
             kind: step_kind,
             guard: None,
@@ -120,7 +122,7 @@ impl Lower<'_> {
                 ..*work
             },
             Looping::Yes(node) => Step {
-                id,
+                id: loop_id,
                 span,
                 kind: step_kind,
                 guard,

@@ -19,8 +19,9 @@ use crate::ir::{
 use crate::shell;
 use crate::source::Span;
 use rrc_vm::isa::Builtin;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
+use std::rc::Rc;
 
 /// How much is said about one condition.
 const MOST_PROBLEMS: usize = 3;
@@ -63,6 +64,8 @@ pub struct Lower<'r> {
     pub tame: FxHashSet<String>,
     /// The step reads the JSON that its script prints.
     pub prints_json: bool,
+    /// Conditions that are right, by their text: half of all conditions stand in their file before.
+    pub conditions: FxHashMap<Box<str>, Rc<expr::Expr>>,
 }
 
 impl Lower<'_> {
@@ -225,18 +228,30 @@ impl Lower<'_> {
 
     /// A condition. One that cannot be read has been reported, and is no condition.
     pub fn condition(&mut self, written: Written<'_>) -> Option<Guard> {
-        let (tree, problems) = expr::parse(written.text(), self.dialect.bare_words);
-        // More than a few: the text is something else than a condition.
-        for problem in problems.into_iter().take(MOST_PROBLEMS) {
-            self.problem(written, problem);
-        }
-        let tree = tree?;
+        let tree = match self.conditions.get(written.text()) {
+            Some(tree) => Rc::clone(tree),
+            None => self.new_condition(written)?,
+        };
         portable::condition(self.dialect, written, &tree, self.report);
         let expr = self.expr(written, &tree);
         Some(Guard {
             expr,
             truth: self.dialect.truth,
         })
+    }
+
+    fn new_condition(&mut self, written: Written<'_>) -> Option<Rc<expr::Expr>> {
+        let (tree, problems) = expr::parse(written.text(), self.dialect.bare_words);
+        let tree = tree.map(Rc::new);
+        if let Some(tree) = tree.as_ref().filter(|_| problems.is_empty()) {
+            self.conditions
+                .insert(written.text().into(), Rc::clone(tree));
+        }
+        // More than a few: the text is something else than a condition.
+        for problem in problems.into_iter().take(MOST_PROBLEMS) {
+            self.problem(written, problem);
+        }
+        tree
     }
 
     fn expr(&mut self, written: Written<'_>, tree: &expr::Expr) -> Expr {

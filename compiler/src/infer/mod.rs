@@ -15,8 +15,8 @@ pub use types::{Kind, Type};
 
 use crate::ir::visit;
 use crate::ir::{
-    Action, Bind, Call, Each, Graph, Input, Literal, Node, OnFailure, Program, Read, SESSION,
-    SESSION_FIELDS, Step, Store, Unit, While,
+    Action, Bind, Call, Each, Expr, ExprKind, Graph, Input, Literal, Node, OnFailure, Program,
+    Read, SESSION, SESSION_FIELDS, Step, Store, Unit, While,
 };
 use crate::source::Span;
 use output::Printed;
@@ -74,6 +74,8 @@ pub fn infer<'a>(program: &'a Program, given: Option<&Map>) -> Facts<'a> {
         copied: FxHashMap::default(),
         shapes: vec![None; program.units.len()],
         printed: FxHashMap::with_capacity_and_hasher(steps, FxBuildHasher),
+        named: named(program),
+        looked: false,
         give_up: false,
     };
     work.inputs(given);
@@ -93,7 +95,12 @@ pub fn infer<'a>(program: &'a Program, given: Option<&Map>) -> Facts<'a> {
             }
             seen[number] = versions;
             let mut locals = Vec::new();
+            work.looked = false;
             work.steps(number, &unit.steps, &mut locals);
+            if !work.looked {
+                // What it sets itself tells it nothing new.
+                seen[number] = vec![work.versions[number]];
+            }
         }
         if !work.changed {
             break;
@@ -101,6 +108,25 @@ pub fn infer<'a>(program: &'a Program, given: Option<&Map>) -> Facts<'a> {
     }
     work.settle_defaults(given);
     work.facts
+}
+
+/// Every name that anything in a program reads, as a variable or as a field of a value.
+fn named<'a>(program: &'a Program) -> FxHashSet<&'a str> {
+    let mut names = FxHashSet::default();
+    let mut name = |expr: &'a Expr| {
+        if let ExprKind::Var { name, .. } | ExprKind::Field { name, .. } = &expr.kind {
+            names.insert(name.as_str());
+        }
+    };
+    for unit in &program.units {
+        for step in &unit.steps {
+            visit::steps(step, &mut |step| visit::walk_step(step, &mut name));
+        }
+        unit.hooks
+            .scripts()
+            .for_each(|script| visit::walk_script(script, &mut name));
+    }
+    names
 }
 
 /// The units that one calls: besides its own steps, only they tell what its variables are.
@@ -183,6 +209,10 @@ struct Work<'a> {
     shapes: Vec<Option<(u32, Rc<Shape>)>>,
     /// What scripts print, by where they stand; it is the same in every round.
     printed: FxHashMap<Span, Printed>,
+    /// What is read anywhere: of what is not, nobody asks what it is.
+    named: FxHashSet<&'a str>,
+    /// The unit has been looked at for what its variables are, as far as they are known.
+    looked: bool,
     give_up: bool,
 }
 
@@ -249,7 +279,8 @@ impl<'a> Work<'a> {
         }
     }
 
-    fn scope<'s>(&'s self, unit: usize, locals: &'s Locals<'a>) -> Scope<'s, 'a> {
+    fn scope<'s>(&'s mut self, unit: usize, locals: &'s Locals<'a>) -> Scope<'s, 'a> {
+        self.looked = true;
         Scope::new(&self.facts, unit, locals)
     }
 
@@ -296,7 +327,8 @@ impl<'a> Work<'a> {
     /// What the step sets, and the type of its value if that is asked for: it may take long to
     /// find out.
     fn step(&mut self, unit: usize, step: &'a Step, locals: &mut Locals<'a>, asked: bool) -> Type {
-        let asked = asked || step.bind.iter().any(|bind| bind.read == Read::Value);
+        let is_asked = |bind: &Bind| bind.read == Read::Value && self.named.contains(&*bind.name);
+        let asked = asked || step.bind.iter().any(is_asked);
         let value = match &step.node {
             Node::Seq(steps) | Node::Graph(Graph { steps, .. }) => {
                 self.steps(unit, steps, locals);
@@ -388,6 +420,7 @@ impl<'a> Work<'a> {
 
     /// What a recipe and one that it calls know of each other.
     fn call(&mut self, unit: usize, call: &'a Call, locals: &Locals<'a>) {
+        self.looked = true;
         let Some(target) = call.target else {
             if call.spreads {
                 self.open(unit);

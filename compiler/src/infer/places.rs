@@ -43,11 +43,7 @@ pub fn places<'a>(
             visit,
         };
         recipe.steps.iter().for_each(|step| walk.step(step));
-        let hooks = &recipe.hooks;
-        for script in [&hooks.before, &hooks.after, &hooks.failed]
-            .into_iter()
-            .flatten()
-        {
+        for script in recipe.hooks.scripts() {
             walk.script(script);
         }
     }

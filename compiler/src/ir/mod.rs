@@ -83,6 +83,14 @@ pub struct Hooks {
     pub failed: Option<Script>,
 }
 
+impl Hooks {
+    pub fn scripts(&self) -> impl Iterator<Item = &Script> {
+        [&self.before, &self.after, &self.failed]
+            .into_iter()
+            .flatten()
+    }
+}
+
 /// What a hook can read besides the variables: the step's id, how it ended, and why.
 pub const HOOK_NAMES: [&str; 3] = ["step_id", "step_status", "step_error"];
 

@@ -140,9 +140,8 @@ fn trace<'a>(unit: &'a Unit, inputs: &Inputs<'a>) -> Vec<Event<'a>> {
         loops: 0,
     };
     unit.steps.iter().for_each(|step| trace.step(step));
-    let hooks = [&unit.hooks.before, &unit.hooks.after, &unit.hooks.failed];
     if let Some(last) = unit.steps.last() {
-        for script in hooks.into_iter().flatten() {
+        for script in unit.hooks.scripts() {
             visit::walk_script(script, &mut |expr| trace.read(expr, last));
             trace.script(script, last);
         }

@@ -4,7 +4,7 @@ use super::Survey;
 use super::flow::{Flow, What, called, spelt, stands_for};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Fix, Report};
-use crate::ir::{Bind, Exports, Input, Program, Unit, visit};
+use crate::ir::{Bind, Exports, Input, Program, Unit};
 use crate::source::Span;
 use crate::spelling::{Slips, plurals};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -18,11 +18,19 @@ struct Own<'a> {
     mentions: FxHashSet<String>,
     /// Every process, or every recipe that is called, may read what it is given unasked.
     unseen: bool,
-    /// What steps set, with the step's number.
-    sets: Vec<(&'a Bind, usize)>,
+    sets: Vec<Set<'a>>,
     set_names: FxHashSet<&'a str>,
     /// The recipes that see its variables.
     inherits: Vec<usize>,
+}
+
+/// What a step sets.
+struct Set<'a> {
+    bind: &'a Bind,
+    /// The step's number.
+    step: usize,
+    /// It has the step's own name: nobody has named it.
+    by_id: bool,
 }
 
 impl<'a> Own<'a> {
@@ -51,7 +59,11 @@ impl<'a> Own<'a> {
                     }
                 }
                 What::Set { bind } => {
-                    own.sets.push((bind, steps));
+                    own.sets.push(Set {
+                        bind,
+                        step: steps,
+                        by_id: bind.span == event.step.span,
+                    });
                     own.set_names.insert(&bind.name);
                 }
                 What::Item { .. } | What::Leave { .. } => {}
@@ -160,9 +172,8 @@ pub fn misspelt(survey: &Survey<'_>, report: &mut Report) {
                 left.then_some(*form)
             })
         };
-        let ids = LazyCell::new(|| ids(unit));
-        let last = own.sets.iter().map(|(_, step)| *step).max();
-        for (bind, step) in &own.sets {
+        let last = own.sets.iter().map(|set| set.step).max();
+        for Set { bind, step, .. } in own.sets.iter().filter(|set| !set.by_id) {
             let name = bind.name.as_str();
             if uses.reads(number, name) || inputs.contains_key(name) {
                 continue;
@@ -170,7 +181,7 @@ pub fn misspelt(survey: &Survey<'_>, report: &mut Report) {
             let near = read.nearest(name, |_| true);
             // What the last step stores may be for others to read, under any name.
             let near = near.or_else(|| other_number(name).filter(|_| Some(*step) != last));
-            if let Some(near) = near.filter(|_| !ids.contains(&bind.span)) {
+            if let Some(near) = near {
                 say(name, bind.span, near);
             }
         }
@@ -198,16 +209,15 @@ pub fn outputs(survey: &Survey<'_>, report: &mut Report) {
     let called = called(survey.program);
     let suggested = suggested(report);
     let misspelt = found_misspelt(report);
-    for (number, unit) in survey.program.units.iter().enumerate() {
+    for number in 0..survey.program.units.len() {
         if called[number] || survey.uses.unseen(number) {
             continue;
         }
         let sets = &survey.uses.own[number].sets;
-        let ids = ids(unit);
-        let last = sets.iter().map(|(_, step)| *step).max();
-        for (bind, step) in sets {
+        let last = sets.iter().map(|set| set.step).max();
+        for Set { bind, step, .. } in sets.iter().filter(|set| !set.by_id) {
             let by_itself = Some(*step) == last || survey.uses.reads(number, &bind.name);
-            if by_itself || misspelt.contains(&bind.span) || ids.contains(&bind.span) {
+            if by_itself || misspelt.contains(&bind.span) {
                 continue;
             }
             // Runners show the variable of that name when a recipe is done.
@@ -221,17 +231,6 @@ pub fn outputs(survey: &Survey<'_>, report: &mut Report) {
             );
         }
     }
-}
-
-/// The ids of all steps, as places: an output that stands there was not named by anyone.
-fn ids(unit: &Unit) -> FxHashSet<Span> {
-    let mut found = FxHashSet::default();
-    for step in &unit.steps {
-        visit::steps(step, &mut |step| {
-            found.insert(step.span);
-        });
-    }
-    found
 }
 
 /// Where a variable that nothing reads is said to be misspelt.
