@@ -9,7 +9,7 @@ use super::strange;
 use super::text::Lower;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Fix};
-use crate::doc::fields::{Fields, name_span, wrong_type};
+use crate::doc::fields::{Fields, Marks, name_span, wrong_type};
 use crate::doc::{Kind, Plain, differs, resolve};
 use crate::expr;
 use crate::ir::visit;
@@ -17,6 +17,32 @@ use crate::ir::{Action, Bind, Each, Expr, Guard, Literal, Node, OnFailure, Read,
 
 /// Iterations of a loop when the recipe does not say.
 const ITERATIONS: i64 = 100;
+
+const EITHER: &str = "foreach` or `while_condition";
+
+/// Fields that need a loop, and which.
+const NEEDY: [(&str, &str); 10] = [
+    ("parallel", "foreach"),
+    ("collect", EITHER),
+    ("as", "foreach"),
+    ("max_iterations", "foreach"),
+    ("delay_between", "foreach"),
+    ("checkpoint_iterations", "foreach"),
+    ("break_when", EITHER),
+    ("max_while_iterations", "while_condition"),
+    ("update_context", "while_condition"),
+    ("steps", EITHER),
+];
+
+const OF_LOOPS: Marks = {
+    let mut marks = Marks::NONE.and("foreach").and("while_condition");
+    let mut at = 0;
+    while at < NEEDY.len() {
+        marks = marks.and(NEEDY[at].0);
+        at += 1;
+    }
+    marks
+};
 
 /// Whether a field stands there and is not turned off.
 fn asked(fields: &Fields<'_>, field: &str) -> bool {
@@ -27,6 +53,9 @@ fn asked(fields: &Fields<'_>, field: &str) -> bool {
 impl Lower<'_> {
     /// Fields that mean something only on a loop.
     pub fn loop_only(&mut self, fields: &Fields<'_>, looped: bool) {
+        if !fields.may_have(OF_LOOPS) {
+            return;
+        }
         if fields.has("foreach") && fields.has("while_condition") {
             let span = fields
                 .key_span("while_condition")
@@ -67,20 +96,8 @@ impl Lower<'_> {
 
     /// Several fields of a loop that is not there are one mistake.
     fn without_loop(&mut self, fields: &Fields<'_>, looped: bool) {
-        const EITHER: &str = "foreach` or `while_condition";
         let mut missing: Vec<(&str, &str)> = Vec::new();
-        for (field, needs) in [
-            ("parallel", "foreach"),
-            ("collect", EITHER),
-            ("as", "foreach"),
-            ("max_iterations", "foreach"),
-            ("delay_between", "foreach"),
-            ("checkpoint_iterations", "foreach"),
-            ("break_when", EITHER),
-            ("max_while_iterations", "while_condition"),
-            ("update_context", "while_condition"),
-            ("steps", EITHER),
-        ] {
+        for (field, needs) in NEEDY {
             let fits = match needs {
                 EITHER => looped,
                 one => fields.has(one),

@@ -52,13 +52,32 @@ struct Found<'a> {
     mark: u64,
     index: usize,
     entry: &'a Entry<'a>,
+    /// Null is absent, and so is what could not be read.
+    absent: bool,
 }
 
-/// One bit that a name has; others may have the same.
+/// One bit that a name has; others may have the same, but the names that steps have most hardly share
+/// theirs.
 #[inline]
-fn mark(name: &str) -> u64 {
-    let first = name.as_bytes().first().copied().unwrap_or(0);
-    1 << ((usize::from(first) + 5 * name.len()) % 64)
+const fn mark(name: &str) -> u64 {
+    let ends = match name.as_bytes() {
+        [] => 0,
+        [only] => 14 * *only as usize,
+        [first, .., last] => 9 * *first as usize + 5 * *last as usize,
+    };
+    1 << ((ends + 8 * name.len()) % 64)
+}
+
+/// What [`Fields::may_have`] asks for several names.
+#[derive(Clone, Copy, Debug)]
+pub struct Marks(u64);
+
+impl Marks {
+    pub const NONE: Marks = Marks(0);
+
+    pub const fn and(self, name: &str) -> Marks {
+        Marks(self.0 | mark(name))
+    }
 }
 
 impl<'a> Fields<'a> {
@@ -150,7 +169,17 @@ impl<'a> Fields<'a> {
     fn keep(&mut self, index: usize, entry: &'a Entry<'a>) {
         let mark = mark(self.shape.fields[index].name);
         self.marks |= mark;
-        self.found.push(Found { mark, index, entry });
+        let absent = match entry.value.kind {
+            Kind::Broken => true,
+            Kind::Scalar(scalar) => is_null(scalar, self.schema),
+            _ => false,
+        };
+        self.found.push(Found {
+            mark,
+            index,
+            entry,
+            absent,
+        });
     }
 
     /// Fields that are like none of the shape. Where there are many, they all have the same cause.
@@ -288,31 +317,37 @@ impl<'a> Fields<'a> {
         self.node.map().is_some()
     }
 
+    /// Whether any of several fields may be there; where there is none, they need not be asked for.
     #[inline]
-    fn slot(&self, name: &str) -> Option<(&'static Field, &'a Entry<'a>)> {
+    pub fn may_have(&self, names: Marks) -> bool {
+        self.marks & names.0 != 0
+    }
+
+    #[inline]
+    fn slot(&self, name: &str) -> Option<Found<'a>> {
         match self.marks & mark(name) {
             0 => None,
             _ => self.search(name),
         }
     }
 
-    fn search(&self, name: &str) -> Option<(&'static Field, &'a Entry<'a>)> {
+    fn search(&self, name: &str) -> Option<Found<'a>> {
         debug_assert!(
             self.shape.fields.iter().any(|field| field.name == name),
             "a shape names every field it is asked for"
         );
         let alike = mark(name);
-        let mut found = self.found.iter().filter(|found| found.mark == alike);
-        found.find_map(|Found { index, entry, .. }| {
-            let field = &self.shape.fields[*index];
-            (field.name == name).then_some((field, *entry))
-        })
+        let is_meant = |found: &&Found<'a>| {
+            let known = self.shape.fields[found.index].name;
+            found.mark == alike && (std::ptr::eq(known, name) || known == name)
+        };
+        self.found.iter().find(is_meant).copied()
     }
 
     /// Key and value as written, even if the value is null or unreadable.
     #[inline]
     pub fn entry(&self, name: &str) -> Option<&'a Entry<'a>> {
-        self.slot(name).map(|(_, entry)| entry)
+        self.slot(name).map(|found| found.entry)
     }
 
     /// The value, if one is given: null is absent, and so is what could not be read.
@@ -397,13 +432,8 @@ impl<'a> Fields<'a> {
     }
 
     fn given(&self, name: &str) -> Option<(&'static Field, Node<'a>)> {
-        let (field, Entry { value, .. }) = self.search(name)?;
-        let null = match value.kind {
-            Kind::Broken => true,
-            Kind::Scalar(scalar) => is_null(scalar, self.schema),
-            _ => false,
-        };
-        (!null).then_some((field, *value))
+        let found = self.search(name).filter(|found| !found.absent)?;
+        Some((&self.shape.fields[found.index], found.entry.value))
     }
 
     /// A scalar as text; numbers and booleans as they are written.
@@ -596,10 +626,10 @@ impl<'a> Fields<'a> {
     /// Holds fields against their types, for those that nobody asks for.
     pub fn check(&self, names: &[&str], report: &mut Report) {
         for name in names {
-            let Some((field, _)) = self.slot(name) else {
+            let Some(found) = self.slot(name) else {
                 continue;
             };
-            match &field.ty {
+            match &self.shape.fields[found.index].ty {
                 Type::Text | Type::Name => drop(self.text(name, report)),
                 Type::Bool => drop(self.boolean(name, report)),
                 Type::Int { .. } => drop(self.integer(name, report)),
