@@ -27,6 +27,7 @@ mod step;
 mod strange;
 pub mod template;
 mod text;
+mod tries;
 mod variables;
 
 pub use literal::read_values;

@@ -11,11 +11,11 @@ use super::{strange, template};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Report};
 use crate::doc::fields::{Fields, name_span, text_of};
-use crate::doc::{Kind, Node as Doc, Plain, Schema, resolve};
+use crate::doc::{Kind, Node as Doc, Plain, Schema, Text as Written, resolve};
 use crate::ir::flow::{Around, Flow};
 use crate::ir::{
     Action, Agent, Attempts, Bind, Call, Compare, EXCLUDE_TAGS, Equality, Exec, Expr, ExprKind,
-    Growth, Guard, INCLUDE_TAGS, Literal, Missing, Node, OnFailure, Read, Staging, Step, Store,
+    Guard, INCLUDE_TAGS, Literal, Missing, Node, OnFailure, Read, Script, Staging, Step, Store,
     Text, Truth,
 };
 use crate::source::Span;
@@ -71,8 +71,8 @@ impl Lower<'_> {
         self.tame_item(&fields);
         let (work, step_kind) = match (compound, kind) {
             (true, _) => (Some(self.body_steps(&fields)), StepKind::Loop),
-            (false, Some("bash")) => (self.bash(&fields), StepKind::Bash),
-            (false, Some("agent")) => (self.agent(&fields, store), StepKind::Agent),
+            (false, Some("bash")) => (Some(self.bash(&fields)), StepKind::Bash),
+            (false, Some("agent")) => (Some(self.agent(&fields, store)), StepKind::Agent),
             (false, Some("recipe")) => (self.sub_recipe(&fields), StepKind::Recipe),
             (false, Some("template")) => (self.template(&fields), StepKind::Command),
             (false, Some("tool")) => (self.no_such_work(&fields), StepKind::Tool),
@@ -250,16 +250,17 @@ impl Lower<'_> {
         None
     }
 
-    fn bash(&mut self, fields: &Fields<'_>) -> Option<Node> {
-        fields.require("command", self.report)?;
-        let command = fields.text("command", self.report)?;
-        if command.text().trim().is_empty() {
+    fn bash(&mut self, fields: &Fields<'_>) -> Node {
+        let command = fields
+            .require("command", self.report)
+            .and_then(|_| fields.text("command", self.report));
+        let blank = command.filter(|command| command.text().trim().is_empty());
+        if let Some(command) = blank {
             let span = fields.key_span("command").unwrap_or(command.whole());
             self.report.add(
                 Diagnostic::new(&codes::BAD_VALUE, span, "`command` is blank")
                     .help("write what to run"),
             );
-            return None;
         }
         let shell = fields.text("shell", self.report);
         if let Some(shell) = shell
@@ -269,27 +270,25 @@ impl Lower<'_> {
             self.report
                 .add(finding.help("name a shell, or remove it: then it is `/bin/bash`"));
         }
-        let said = self.report.findings.len();
-        self.prints_json = fields.boolean("parse_json", &mut Report::default()) == Some(true);
         let program = shell.map_or("bash", |shell| {
             shell.text().rsplit('/').next().unwrap_or("")
         });
-        let script = self.script_for(program, command);
-        self.prints_json = false;
-        // Another shell reads another language.
-        if !["bash", "sh"].contains(&program) {
-            strange::other_language(command, program, self.report);
-            let mut number = 0;
-            self.report.findings.retain(|finding| {
-                number += 1;
-                number <= said || finding.code != &codes::BROKEN_SCRIPT
-            });
-        }
+        // Without a command there is an error, and the rest of the step is still looked at.
+        let script = match command {
+            Some(command) => self.command(fields, program, command),
+            None => Script {
+                span: fields.head(),
+                parts: Vec::new(),
+                vars: Vec::new(),
+                mentions: Vec::new(),
+                nounset: false,
+            },
+        };
         let limit = fields.integer("max_output_size", self.report);
         let exec = Exec {
             shell: match shell {
                 Some(shell) => Text::literal(shell.whole(), shell.text()),
-                None => Text::literal(command.whole(), "/bin/bash"),
+                None => Text::literal(script.span, "/bin/bash"),
             },
             script,
             env: self.env(fields),
@@ -302,10 +301,27 @@ impl Lower<'_> {
             stream: fields.boolean("stream", self.report).unwrap_or(false),
             once: fields.boolean("once", self.report).unwrap_or(false),
         };
-        Some(Node::Act(Box::new(Action::Exec(exec))))
+        Node::Act(Box::new(Action::Exec(exec)))
     }
 
-    fn agent(&mut self, fields: &Fields<'_>, store: Store) -> Option<Node> {
+    fn command(&mut self, fields: &Fields<'_>, program: &str, command: Written<'_>) -> Script {
+        let said = self.report.findings.len();
+        self.prints_json = fields.boolean("parse_json", &mut Report::default()) == Some(true);
+        let script = self.script_for(program, command);
+        self.prints_json = false;
+        // Another shell reads another language.
+        if !["bash", "sh"].contains(&program) {
+            strange::other_language(command, program, self.report);
+            let mut number = 0;
+            self.report.findings.retain(|finding| {
+                number += 1;
+                number <= said || finding.code != &codes::BROKEN_SCRIPT
+            });
+        }
+        script
+    }
+
+    fn agent(&mut self, fields: &Fields<'_>, store: Store) -> Node {
         if !self.infer_kind {
             fields.require("agent", self.report);
         }
@@ -314,9 +330,11 @@ impl Lower<'_> {
         let preferred = self.preferred_model(fields);
         if fields.require("prompt", self.report).is_none() {
             strange::only_described(fields, self.report);
-            return None;
         }
-        let prompt = fields.text("prompt", self.report)?;
+        let prompt = match fields.text("prompt", self.report) {
+            Some(prompt) => self.text(prompt),
+            None => Text::literal(fields.head(), ""),
+        };
         strange::blank(fields, "agent", "name an agent", self.report);
         strange::blank(fields, "prompt", "write what to ask", self.report);
         let stages = fields.boolean("auto_stage", self.report);
@@ -324,7 +342,7 @@ impl Lower<'_> {
             agent: fields
                 .text("agent", self.report)
                 .map(|text| text.text().to_string()),
-            prompt: self.text(prompt),
+            prompt,
             mode: fields
                 .text("mode", self.report)
                 .map(|text| text.text().to_string()),
@@ -341,7 +359,7 @@ impl Lower<'_> {
                 (true, _) => Staging::Answered,
             },
         };
-        Some(Node::Act(Box::new(Action::Agent(agent))))
+        Node::Act(Box::new(Action::Agent(agent)))
     }
 
     fn sub_recipe(&mut self, fields: &Fields<'_>) -> Option<Node> {
@@ -570,118 +588,5 @@ impl Lower<'_> {
             span: text.inner(),
             read,
         })
-    }
-
-    fn deadline(&mut self, fields: &Fields<'_>, kind: Option<&str>) -> Option<Expr> {
-        let own = match kind {
-            Some("bash") => self.dialect.bash_timeout_ms,
-            _ => self.dialect.other_timeout_ms,
-        };
-        let default = self.timeout_ms.or(own);
-        let Some(node) = fields.node("timeout") else {
-            let ms = i64::try_from(default?).unwrap_or(i64::MAX);
-            return Some(Literal::Int(ms).expr(fields.head()));
-        };
-        if let Some(text) = node.text()
-            && text.text().contains("{{")
-        {
-            let of = Box::new(self.one_hole(text, "timeout")?);
-            return Some(Expr {
-                span: node.span,
-                kind: ExprKind::Seconds {
-                    of,
-                    none: self.dialect.bash_timeout_ms.is_none(),
-                },
-            });
-        }
-        let seconds = fields.number("timeout", self.report)?;
-        if seconds <= 0.0 && self.dialect.bash_timeout_ms.is_some() || seconds < 0.0 {
-            let message = format!("`timeout` must be more than 0, not {seconds}");
-            self.report.add(
-                Diagnostic::new(&codes::BAD_VALUE, name_span(node), message)
-                    .help("write the seconds that the step may take"),
-            );
-            return None;
-        }
-        // 0 says that there is none.
-        (seconds > 0.0).then(|| Literal::Int(milliseconds(seconds)).expr(node.span))
-    }
-
-    fn attempts(&mut self, fields: &Fields<'_>) -> Attempts {
-        let Some(retry) = fields.nested("retry", self.report) else {
-            return Attempts::ONCE;
-        };
-        let seconds = |lower: &mut Self, field: &str, default: f64| {
-            let value = retry.number(field, lower.report).unwrap_or(default);
-            if value < 0.0 {
-                let span = retry.value_span(field).unwrap_or_else(|| retry.head());
-                let message = format!("`{field}` must not be negative");
-                lower
-                    .report
-                    .add(Diagnostic::new(&codes::BAD_VALUE, span, message).help("write seconds"));
-            }
-            milliseconds(value.max(0.0)).unsigned_abs()
-        };
-        let most = retry.integer("max_attempts", self.report).unwrap_or(3);
-        Attempts {
-            most: u32::try_from(most).unwrap_or(u32::MAX),
-            growth: match retry.choice("backoff", self.report) {
-                Some("linear") => Growth::Linear,
-                _ => Growth::Doubling,
-            },
-            first_pause_ms: seconds(self, "initial_delay", 5.0),
-            longest_pause_ms: seconds(self, "max_delay", 60.0),
-        }
-    }
-
-    fn on_failure(&mut self, fields: &Fields<'_>) -> OnFailure {
-        let go_on = OnFailure::Continue {
-            keep_output: self.dialect.keep_output,
-        };
-        let word = fields.choice("on_error", self.report);
-        let said = [
-            (
-                "continue_on_error",
-                fields.boolean("continue_on_error", self.report),
-            ),
-            ("nonfatal", fields.boolean("nonfatal", self.report)),
-            (
-                "fatal",
-                fields.boolean("fatal", self.report).map(|fatal| !fatal),
-            ),
-        ];
-        let mut decided = match word {
-            Some("fail") => Some(("on_error", false)),
-            Some("continue") => Some(("on_error", true)),
-            _ => None,
-        };
-        for (field, value) in said {
-            let Some(value) = value else { continue };
-            match decided {
-                Some((first, other)) if other != value => {
-                    let span = fields.key_span(field).unwrap_or_else(|| fields.head());
-                    let message = format!("`{first}` and `{field}` say opposite things");
-                    self.report.add(
-                        Diagnostic::new(&codes::EXCLUSIVE_FIELDS, span, message)
-                            .help("keep one of the two"),
-                    );
-                }
-                _ => decided = Some((field, value)),
-            }
-        }
-        match (word, decided) {
-            (Some("skip_remaining"), _) => OnFailure::SkipRest,
-            (Some("continue"), _) | (None, Some((_, true))) => go_on,
-            _ => OnFailure::Stop,
-        }
-    }
-}
-
-fn milliseconds(seconds: f64) -> i64 {
-    let ms = (seconds * 1000.0).round();
-    if ms >= i64::MAX as f64 {
-        i64::MAX
-    } else {
-        (ms as i64).max(i64::from(seconds > 0.0))
     }
 }
