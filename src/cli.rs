@@ -19,6 +19,7 @@ const STYLES: Styles = Styles::styled()
 /// Checks, compiles and runs workflow recipes.
 #[derive(Debug, Parser)]
 #[command(name = "rrc", version, propagate_version = true, styles = STYLES, max_term_width = 100)]
+#[command(args_override_self = true)]
 #[command(
     after_help = "Exit codes: 0 success; 1 findings, or the run failed; 2 wrong usage or a \
     file that does not compile; 3 no such recipe; 4 the run is paused; 130 interrupted; 129 hung up; 143 \
@@ -66,7 +67,8 @@ fn alone(name: &str) -> Option<clap::Command> {
         "check" => CheckArgs::augment_args(clap::Command::new("check")),
         _ => return None,
     };
-    Some(Global::augment_args(clap::Command::new("rrc")).subcommand(command))
+    let rrc = clap::Command::new("rrc").args_override_self(true);
+    Some(Global::augment_args(rrc).subcommand(command))
 }
 
 #[derive(Debug, Args)]
@@ -472,6 +474,7 @@ mod tests {
             "rrc run a.yaml",
             "rrc run -q a.yaml -s a=1 --set b=2 --jobs 4 -C / --dialect amplihack",
             "rrc run --resume",
+            "rrc run a.yaml --jobs 4 --output-format json -q -q --jobs 2 --output-format text -s a=1 -s a=2",
             "rrc run -R x -R y --color never --isolated -- --dry-run",
             "rrc check",
             "rrc check a b - --format json --select RRC0201,RRC0202 -v --config c.toml",

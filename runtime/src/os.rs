@@ -31,14 +31,14 @@ use rustix::process::Signal;
 use rustix::process::{Pid, Resource, Rlimit};
 
 pub use children::{
-    Ended, Reaped, Sent, become_subreaper, group_exists, reap, reap_any, reap_killed, signal_group,
-    signal_process,
+    Ended, Reaped, Sent, become_subreaper, group_exists, has_children, reap, reap_any, reap_killed,
+    signal_group, signal_process,
 };
 pub use files::{
     forget_typed, may_execute, move_above, private_file, read, set_inherited, set_nonblocking,
 };
 pub use limit::DescriptorLimit;
-pub use listing::{Listed, environment_of, processes};
+pub use listing::{Listed, children, environment_of, processes};
 
 /// What this system cannot promise about what a run leaves behind.
 pub fn missing_protections() -> &'static [&'static str] {

@@ -31,6 +31,8 @@ use family::Marker;
 use streams::Feed;
 use terminal::TERMINAL;
 
+pub(crate) use launch::Launcher;
+
 pub use contract::{ErrorKind, ExecError, Inherit, Outcome, Request, Script};
 pub use family::MARKER;
 pub use launch::{ENVIRONMENT_MAX, TEXT_MAX, VALUE_MAX, can_start, find_program, fits_environment};
@@ -43,6 +45,8 @@ const LINGER: Duration = Duration::from_millis(10);
 const COLLECT: Duration = Duration::from_secs(2);
 /// The same where the loop also depends on a CHLD that another loop may have read.
 const COLLECT_PORTABLE: Duration = Duration::from_millis(100);
+/// What a child leaves to us is looked for so soon after its end, and not more often.
+const NOTE: Duration = Duration::from_millis(50);
 const BUFFER: usize = 64 * 1024;
 /// Each child that starts copies and closes all descriptors: with more children than this, those cost
 /// more than wake-ups.
@@ -126,11 +130,18 @@ pub struct Loop {
     adopts: bool,
     signals: bool,
     listening: bool,
-    launcher: launch::Launcher,
+    launcher: Launcher,
     wants_watchdog: bool,
     watchdog: Option<Watchdog>,
     /// Groups that had members when their leader was collected.
     left: Vec<(u32, Option<usize>)>,
+    /// Adopted children that the watchdog was told about.
+    strays: FxHashMap<u32, Option<usize>>,
+    /// Whether a child has ended since they were looked for, and when that was.
+    unnoted: bool,
+    noted: Instant,
+    /// Whether this process had children before, as one has that a shell has become.
+    shared: bool,
     /// Stopped children whose strays have not been looked for.
     suspects: Vec<u64>,
     collected: Instant,
@@ -219,10 +230,14 @@ impl Loop {
             adopts,
             signals: setup.signals,
             listening: false,
-            launcher: launch::Launcher::new(setup.portable)?,
+            launcher: Launcher::new(setup.portable)?,
             wants_watchdog: setup.watchdog,
             watchdog: None,
             left: Vec::new(),
+            strays: FxHashMap::default(),
+            unnoted: false,
+            noted: Instant::now(),
+            shared: family::has_strangers(),
             suspects: Vec::new(),
             collected: Instant::now(),
         })
@@ -232,6 +247,8 @@ impl Loop {
     pub fn start(&mut self, request: Request) -> ChildId {
         let id = self.next;
         self.next += 1;
+        // Before the child, which may be what ends us.
+        self.watch_over();
         let started = Instant::now();
         let launched = match self.launcher.launch(&request, &self.marker.of(id)) {
             Ok(launched) => launched,
@@ -281,9 +298,6 @@ impl Loop {
             child.io_error = Some(error.to_string());
             child.streams = [None, None];
             child.phase = Phase::Killed;
-        }
-        if self.wants_watchdog && self.watchdog.is_none() {
-            self.watchdog = Watchdog::start(self.marker.run());
         }
         child.slot = self
             .watchdog
@@ -380,7 +394,8 @@ impl Loop {
             false => COLLECT,
         };
         let collect = (!self.children.is_empty()).then_some(collect);
-        let timeout = [until, collect, most].into_iter().flatten().min();
+        let note = (self.unnoted && !self.children.is_empty()).then_some(NOTE);
+        let timeout = [until, collect, note, most].into_iter().flatten().min();
         let mut ready = std::mem::take(&mut self.ready);
         if self.poller.wait(timeout, &mut ready).is_err() {
             // Out of memory in the kernel: trying again at once would only burn the processor.
@@ -399,11 +414,14 @@ impl Loop {
         }
         if collect.is_some_and(|period| now.duration_since(self.collected) >= period) {
             self.collected = now;
-            family::collect();
+            self.collect();
             if self.poller.needs_child_signal() {
                 self.look_for_ends();
             }
             self.forget_empty_groups();
+        }
+        if note.is_some() && now.duration_since(self.noted) >= NOTE {
+            self.note_strays();
         }
     }
 
@@ -457,7 +475,10 @@ impl Loop {
         child.ends = None;
         self.poller.forget(token(id, Part::End));
         child.end_watch = None;
-        family::collect();
+        self.collect();
+        let Some(child) = self.children.get_mut(&id) else {
+            return;
+        };
         let now = Instant::now();
         match child.phase {
             Phase::Running => child.phase = Phase::Draining,
@@ -491,13 +512,14 @@ impl Loop {
         let Some(child) = self.children.get_mut(&id) else {
             return;
         };
-        match child.phase {
+        let (phase, group) = (child.phase, child.pid);
+        match phase {
             Phase::Running => self.begin_stop(id, true),
             Phase::Terminating(_) => self.kill_group(id),
             Phase::Lingering(until) => {
-                family::collect();
-                if !os::group_exists(child.pid) {
-                    child.phase = Phase::Killed;
+                self.collect();
+                if !os::group_exists(group) {
+                    self.enter(id, Phase::Killed);
                     self.settle(id, Phase::Killed, now);
                 } else if now >= until {
                     self.kill_group(id);
@@ -506,6 +528,12 @@ impl Loop {
                 }
             }
             Phase::Killed | Phase::Draining => self.finish(id),
+        }
+    }
+
+    fn enter(&mut self, id: u64, phase: Phase) {
+        if let Some(child) = self.children.get_mut(&id) {
+            child.phase = phase;
         }
     }
 

@@ -2,22 +2,25 @@
 //!
 //! rrc starts itself again under another name, with a pipe as standard input and a table of
 //! process groups as standard output. The watchdog sleeps on the pipe: when it closes, rrc is
-//! gone, and everything in the table and everything that carries the run's marker is killed.
+//! gone, and everything in the table, everything that carries the run's marker and what descends from
+//! either is killed.
 //! Registering a child is a write into the table, so the watchdog is never woken before that.
 
 use std::fs::File;
 use std::io::{ErrorKind, PipeWriter, Read as _};
 use std::os::fd::AsFd as _;
 use std::os::unix::fs::FileExt as _;
-use std::os::unix::process::CommandExt as _;
-use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::os::{self, Sent};
-use crate::process::family;
+use crate::process::{Launcher, family};
 
 const NAME: &str = "rrc-watchdog";
+const MOST_LOOKS: usize = 50;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(2);
+/// After so many looks that have found nothing, nothing is left.
+const QUIET_LOOKS: usize = 3;
 static POSSIBLE: AtomicBool = AtomicBool::new(false);
 
 /// To be called first in `main`. Does not return in a watchdog; elsewhere it only remembers that
@@ -45,24 +48,29 @@ fn watch(run: &str) {
     let Ok(table) = std::io::stdout().as_fd().try_clone_to_owned() else {
         return;
     };
-    let groups = groups(&File::from(table));
-    // What forks while it is being killed needs another look.
-    for _ in 0..50 {
-        for group in &groups {
+    let registered = registered(&File::from(table));
+    // What forks while it is being killed needs another look, and so does what was being started: it has
+    // no environment yet.
+    let mut quiet = 0;
+    for _ in 0..MOST_LOOKS {
+        // Looked for before anything is killed: who has lost its parent has lost its descent.
+        let family = family::below(run, &registered);
+        for group in &registered {
             os::signal_group(*group, Sent::Kill);
         }
-        let marked = family::marked(run, None);
-        for process in &marked {
-            os::signal_process(process.pid, Sent::Kill);
+        for pid in &family {
+            os::signal_process(*pid, Sent::Kill);
         }
-        if marked.is_empty() {
+        quiet = if family.is_empty() { quiet + 1 } else { 0 };
+        if quiet == QUIET_LOOKS {
             return;
         }
-        std::thread::sleep(Duration::from_millis(2));
+        std::thread::sleep(BETWEEN_LOOKS);
     }
 }
 
-fn groups(table: &File) -> Vec<u32> {
+/// Leaders of groups, and what was adopted.
+fn registered(table: &File) -> Vec<u32> {
     let mut groups = Vec::new();
     let mut entry = [0; 4];
     while table
@@ -87,29 +95,15 @@ pub struct Watchdog {
 
 impl Watchdog {
     /// None where this program cannot be a watchdog, or the system refuses to start one.
-    pub fn start(run: &str) -> Option<Watchdog> {
+    pub fn start(run: &str, launcher: &Launcher) -> Option<Watchdog> {
         if !POSSIBLE.load(Ordering::Relaxed) {
             return None;
         }
-        // The link still works when the file was replaced by an update.
-        let program = match cfg!(target_os = "linux") {
-            true => "/proc/self/exe".into(),
-            false => std::env::current_exe().ok()?,
-        };
         let (reader, pipe) = std::io::pipe().ok()?;
         let table = os::private_file().ok()?;
-        let mut command = Command::new(program);
-        command
-            .arg0(NAME)
-            .arg(run)
-            // Its own marker would make it a stray of an rrc above us.
-            .env_clear()
-            .current_dir("/")
-            .process_group(0)
-            .stdin(Stdio::from(reader))
-            .stdout(Stdio::from(table.try_clone().ok()?))
-            .stderr(Stdio::null());
-        let pid = family::start(|| command.spawn().map(|child| child.id())).ok()?;
+        let pid = launcher
+            .launch_again(&[NAME, run], reader.as_fd(), table.as_fd())
+            .ok()?;
         Some(Watchdog {
             pid,
             table,

@@ -415,3 +415,49 @@ fn signals_that_were_blocked_end_a_run_all_the_same() {
     running.signal("TERM");
     running.end().exits(143);
 }
+
+#[test]
+fn what_hides_is_found_when_rrc_is_killed() {
+    let hidden = "env -i setsid sleep 3217";
+    let killed = "kill -9 $PPID; exec sleep 3217";
+    let ways = [
+        // The first child may be what kills it.
+        vec![killed.to_string()],
+        // Below a step that runs: no marker, and a group of its own.
+        vec![format!("{hidden} & sleep 0.2; {killed}")],
+        // Left by a step that has ended.
+        vec![
+            format!("{hidden} > /dev/null 2>&1 &"),
+            format!("sleep 0.3; {killed}"),
+        ],
+    ];
+    for (mark, way) in (32170..).zip(ways) {
+        for _ in 0..10 {
+            let folder = Folder::new();
+            let steps: String = (0..)
+                .zip(&way)
+                .map(|(number, command)| {
+                    let command = command.replace("3217", &mark.to_string());
+                    format!("- {{id: s{number}, type: bash, command: '{command}'}}\n")
+                })
+                .collect();
+            folder.write("a.yaml", amplifier(&steps));
+            let said = folder.rrc(&["run", "a.yaml"]).go();
+            assert_eq!(said.code, None, "it was killed");
+            all_gone(&format!("sleep {mark}"));
+        }
+    }
+}
+
+#[test]
+fn what_was_there_before_rrc_is_not_ended_by_it() {
+    let folder = Folder::new();
+    let steps = "- {id: a, type: bash, command: 'sleep 32181 &'}\n";
+    folder.write("a.yaml", amplifier(steps));
+    let before = "sleep 32180 > /dev/null 2>&1 & echo $! > pid; exec \"$RRC\" run a.yaml";
+    folder.sh(before).go().exits(0);
+    let pid = ready(&folder, "pid");
+    assert!(alive(pid));
+    all_gone("sleep 32181");
+    folder.sh(&format!("kill {pid}")).go();
+}

@@ -1,6 +1,6 @@
 //! Signals sent to children, and how children end.
 
-use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions, WaitStatus};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
@@ -79,6 +79,12 @@ pub fn reap_any() -> Reaped {
         Ok(None) => Reaped::Living,
         Err(_) => Reaped::Childless,
     }
+}
+
+/// Whether there are children, ended ones included. Collects none.
+pub fn has_children() -> bool {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    rustix::io::retry_on_intr(|| rustix::process::waitid(WaitId::All, options)).is_ok()
 }
 
 /// Collects this child if it has ended.

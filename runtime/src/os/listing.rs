@@ -35,6 +35,15 @@ fn listed(pid: u32) -> Option<Listed> {
     })
 }
 
+/// The children of this process, adopted ones included; none where the system does not list them.
+pub fn children() -> Vec<u32> {
+    // What is adopted becomes a child of the first thread.
+    let path = format!("/proc/self/task/{}/children", std::process::id());
+    let list = std::fs::read_to_string(path).unwrap_or_default();
+    let numbers = list.split_ascii_whitespace();
+    numbers.filter_map(|number| number.parse().ok()).collect()
+}
+
 /// The environment a process was started with, if we may see it: entries ended by NUL.
 pub fn environment_of(pid: u32) -> Vec<u8> {
     std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default()

@@ -14,6 +14,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use super::{ChildId, Loop};
 use crate::os::{self, Ended, Listed, Reaped, Sent};
+use crate::watchdog::Watchdog;
 
 /// The environment variable by which what descends from a run is recognised.
 pub const MARKER: &str = "RRC_RUN";
@@ -65,16 +66,22 @@ pub fn disown(pid: u32) {
     known().remove(&pid);
 }
 
-/// Collects every child that has ended, adopted ones for good. True if children remain.
-pub fn collect() -> bool {
+/// Whether this process has children that nobody here has started: what a shell starts before it becomes
+/// this program stays its child.
+pub fn has_strangers() -> bool {
+    let known = known();
+    os::has_children() && os::children().iter().any(|pid| !known.contains_key(pid))
+}
+
+/// Collects every child that has ended, adopted ones for good, which are told. True if children remain.
+fn collect(mut adopted: impl FnMut(u32)) -> bool {
     let mut known = known();
     loop {
         match os::reap_any() {
-            Reaped::One(pid, ended) => {
-                if let Some(slot) = known.get_mut(&pid) {
-                    *slot = Some(ended);
-                }
-            }
+            Reaped::One(pid, ended) => match known.get_mut(&pid) {
+                Some(slot) => *slot = Some(ended),
+                None => adopted(pid),
+            },
             Reaped::Living => return true,
             Reaped::Childless => return false,
         }
@@ -141,6 +148,33 @@ pub fn marked(run: &str, ids: Option<&[u64]>) -> Vec<Listed> {
     found
 }
 
+/// What is left of a run whose rrc is gone: what carries its marker, what was registered, and what descends
+/// from either.
+pub fn below(run: &str, registered: &[u32]) -> Vec<u32> {
+    let all = os::processes();
+    let mut found: FxHashSet<u32> = registered.iter().copied().collect();
+    let marked = |pid| carries(&os::environment_of(pid), run, None);
+    found.extend(
+        all.iter()
+            .map(|process| process.pid)
+            .filter(|pid| marked(*pid)),
+    );
+    let mut before = 0;
+    while found.len() > before {
+        before = found.len();
+        for process in &all {
+            if found.contains(&process.parent) {
+                found.insert(process.pid);
+            }
+        }
+    }
+    let living = all.iter().filter(|process| !process.zombie);
+    living
+        .map(|process| process.pid)
+        .filter(|pid| found.contains(pid))
+        .collect()
+}
+
 /// Ends what `find` finds until it finds nothing, and says how many there were.
 fn end_all(polite: Duration, mut find: impl FnMut() -> Vec<u32>) -> usize {
     let begun = Instant::now();
@@ -191,16 +225,17 @@ impl Loop {
         if !cfg!(target_os = "linux") {
             return end_groups(groups);
         }
-        let (run, own, adopts) = (self.marker.run(), std::process::id(), self.adopts);
+        let own = std::process::id();
         end_all(POLITE, || {
-            if !collect() && adopts {
+            if !self.collect() && self.adopts {
                 return Vec::new();
             }
             let known: FxHashSet<u32> = known().keys().copied().collect();
+            let (run, shared) = (self.marker.run(), self.shared);
             let stray = |process: &Listed| {
                 !process.zombie
                     && !known.contains(&process.pid)
-                    && (process.parent == own
+                    && (process.parent == own && !shared
                         || carries(&os::environment_of(process.pid), run, None))
             };
             let all = os::processes();
@@ -216,19 +251,54 @@ impl Loop {
     pub(super) fn end_strays_of(&mut self, id: u64) {
         self.suspects.push(id);
         let stopping = |child: &super::Child| child.timed_out || child.cancelled;
-        if self.children.values().any(stopping) || (!collect() && self.adopts) {
+        if self.children.values().any(stopping) || (!self.collect() && self.adopts) {
             return;
         }
         let suspects = std::mem::take(&mut self.suspects);
-        let run = self.marker.run();
         end_all(Duration::ZERO, || {
-            collect();
+            self.collect();
             let known = known();
-            let found = marked(run, Some(&suspects))
+            let found = marked(self.marker.run(), Some(&suspects))
                 .into_iter()
                 .map(|process| process.pid);
             found.filter(|pid| !known.contains_key(pid)).collect()
         });
+    }
+
+    /// Collects all children that have ended. True if children remain.
+    pub(super) fn collect(&mut self) -> bool {
+        let (strays, watchdog) = (&mut self.strays, &mut self.watchdog);
+        let remain = collect(|pid| {
+            // Its number is free for others now.
+            if let (Some(Some(slot)), Some(watchdog)) = (strays.remove(&pid), watchdog.as_mut()) {
+                watchdog.release(slot);
+            }
+        });
+        self.unnoted |= remain;
+        remain
+    }
+
+    /// Starts the watchdog, where one is wanted and none is there.
+    pub(super) fn watch_over(&mut self) {
+        if self.wants_watchdog && self.watchdog.is_none() {
+            self.watchdog = Watchdog::start(self.marker.run(), &self.launcher);
+        }
+    }
+
+    /// Tells the watchdog about what was adopted: it may carry no marker, and be in a group of its own.
+    pub(super) fn note_strays(&mut self) {
+        self.unnoted = false;
+        self.noted = Instant::now();
+        let Some(watchdog) = self.watchdog.as_mut().filter(|_| !self.shared) else {
+            return;
+        };
+        let known = known();
+        for pid in os::children() {
+            if !known.contains_key(&pid) {
+                let strays = self.strays.entry(pid);
+                strays.or_insert_with(|| watchdog.register(pid));
+            }
+        }
     }
 
     /// Lets go of the group of a child that is done, unless it still has members.
@@ -254,7 +324,7 @@ fn end_groups(mut groups: Vec<u32>) -> usize {
     let count = groups.len();
     let begun = Instant::now();
     while begun.elapsed() < POLITE {
-        collect();
+        collect(|_| ());
         groups.retain(|group| os::group_exists(*group));
         if groups.is_empty() {
             return count;

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Seek as _, Write as _};
-use std::os::fd::{AsFd as _, AsRawFd as _};
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
@@ -119,6 +119,36 @@ impl Launcher {
             .is_some_and(|bytes| !bytes.is_empty());
         self.spawn(&command, parcel, fed)
             .map_err(|error| or_cwd(refused(error)))
+    }
+
+    /// Starts this program once more, under another name and with nothing in its environment: a marker in
+    /// it would make it a stray of an rrc above us.
+    pub fn launch_again(
+        &self,
+        argv: &[&str],
+        input: BorrowedFd<'_>,
+        output: BorrowedFd<'_>,
+    ) -> io::Result<u32> {
+        // The link still works when the file was replaced by an update.
+        let program = match cfg!(target_os = "linux") {
+            true => PathBuf::from("/proc/self/exe"),
+            false => std::env::current_exe()?,
+        };
+        let program = c_text(program.as_os_str().as_bytes())?;
+        let words: Vec<CString> = argv
+            .iter()
+            .map(|word| c_text(*word))
+            .collect::<io::Result<_>>()?;
+        let words: Vec<&CStr> = words.iter().map(|word| &**word).collect();
+        let start = Start {
+            program: &program,
+            argv: &words,
+            environment: &[],
+            cwd: c"/",
+            streams: [input, output, self.null.as_fd()],
+            limit: self.limit,
+        };
+        family::start(|| os::spawn(&start, self.portable))
     }
 
     fn spawn(&self, command: &Command<'_>, parcel: Parcel<'_>, fed: bool) -> io::Result<Launched> {
