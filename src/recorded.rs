@@ -111,8 +111,11 @@ pub fn changed(plan: &Plan, file: &str) -> Vec<String> {
     for source in &plan.sources {
         let name = plan.texts.get(source.name).unwrap_or_default();
         let path = beside.join(name);
-        let text = std::fs::read_to_string(&path);
-        if text.is_ok_and(|text| plan::hash(&text) != source.hash) {
+        let Ok(bytes) = std::fs::read(&path) else {
+            continue;
+        };
+        let (text, _) = rrc_compiler::doc::read_bytes(bytes);
+        if plan::hash(&text) != source.hash {
             changed.push(path.display().to_string());
         }
     }
@@ -433,6 +436,7 @@ fn restore(
         if let Some(value) = hidden.filter(|value| is_hidden(value)) {
             match given.get(name.as_str()) {
                 Some(again) => *value = again.clone(),
+                None if past.missing.contains(name) => {}
                 None => past.missing.push(name.clone()),
             }
         }

@@ -1,21 +1,26 @@
 //! `rrc runs`: what was recorded here.
 
 use crate::cli::RunsArgs;
+use crate::recorded::{self, NoRun};
 use crate::results::Clock;
-use crate::{OK, Streams, recorded};
+use crate::{FAILED, OK, Streams, words};
 use rrc_runtime::journal::Recorded;
 use serde_json::json;
 use std::io::{self, IsTerminal};
 use std::path::Path;
+use std::time::Duration;
 
 /// How many runs are kept when nobody says how many.
 const KEPT: usize = 10;
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+/// A run that begins has no journal for a moment.
+const BEGINNING: Duration = Duration::from_secs(60);
 
 pub fn runs(args: &RunsArgs, streams: &mut Streams<'_>) -> io::Result<u8> {
     let (runs, unread) = recorded::all()?;
     let now = Clock::now().since_1970_ms();
     if args.prune {
-        return prune(&runs, now, args, streams);
+        return prune(&runs, &unread, now, args, streams);
     }
     let name = |run: &Recorded| run.start.name.chars().count();
     let width = runs.iter().map(name).max().unwrap_or_default().max(6);
@@ -88,6 +93,7 @@ fn age(ms: u64) -> String {
 
 fn prune(
     runs: &[Recorded],
+    unread: &[NoRun],
     now: u64,
     args: &RunsArgs,
     streams: &mut Streams<'_>,
@@ -102,15 +108,41 @@ fn prune(
         let old = now.saturating_sub(run.start.started_ms) as f64 / 86_400_000.0;
         old >= days
     };
-    let (mut removed, mut waiting) = (0, 0);
+    let (mut gone, mut waiting) = (Vec::new(), 0);
     for run in runs.iter().skip(keep).filter(is_old) {
         match run.status() {
             "running" => continue,
             // Work that somebody may still want to finish; who names an age gives it up.
             "paused" | "interrupted" if args.older_than.is_none() => waiting += 1,
-            _ => {
-                std::fs::remove_dir_all(&run.directory)?;
-                removed += 1;
+            _ => gone.push(&run.directory),
+        }
+    }
+    // What is left of a run that could not be recorded is of no use, unless it is only beginning.
+    let given = args.keep.is_some() || args.older_than.is_some();
+    let days = Duration::try_from_secs_f64(days * DAY.as_secs_f64()).unwrap_or(Duration::MAX);
+    let least = days.max(if given { BEGINNING } else { DAY });
+    let is_left = |directory: &Path| {
+        let changed = directory.metadata().and_then(|data| data.modified());
+        changed.is_ok_and(|at| at.elapsed().is_ok_and(|age| age >= least))
+    };
+    gone.extend(
+        unread
+            .iter()
+            .map(|(path, _)| path)
+            .filter(|path| is_left(path)),
+    );
+    let (mut removed, mut code) = (0, OK);
+    for directory in gone {
+        match std::fs::remove_dir_all(directory) {
+            Ok(()) => removed += 1,
+            Err(error) => {
+                let words = words(&error);
+                writeln!(
+                    streams.err,
+                    "rrc: {} cannot be removed: {words}",
+                    directory.display()
+                )?;
+                code = FAILED;
             }
         }
     }
@@ -123,5 +155,5 @@ fn prune(
             word(waiting)
         )?;
     }
-    Ok(OK)
+    Ok(code)
 }

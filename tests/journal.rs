@@ -2,6 +2,8 @@
 //! out of all of it.
 
 mod binary;
+#[path = "journal/pruned.rs"]
+mod pruned;
 #[path = "journal/resume.rs"]
 mod resume;
 
@@ -532,52 +534,6 @@ fn a_plan_whose_recipe_changed_can_be_refused() {
         .exits(2)
         .err_has("has changed");
     folder.rrc(&["run", "main.rrb"]).go().exits(0);
-}
-
-#[test]
-fn runs_are_listed_and_removed() {
-    let folder = Folder::with(
-        "main.yaml",
-        recipe("  - {id: a, type: bash, command: 'true'}\n"),
-    );
-    folder.rrc(&["runs"]).go().exits(0).no_out();
-    for _ in 0..3 {
-        folder.rrc(&["run", "main.yaml"]).go().exits(0);
-    }
-    folder
-        .rrc(&["run", "main.yaml", "--no-record"])
-        .go()
-        .exits(0);
-    let said = folder.rrc(&["runs", "--json"]).go().exits(0);
-    assert_eq!(said.lines().len(), 3);
-    assert_eq!(said.lines()[0]["steps_done"], 1);
-    folder
-        .rrc(&["runs"])
-        .go()
-        .exits(0)
-        .out_has("completed")
-        .out_has("1 step");
-    folder
-        .rrc(&["runs", "--prune", "--older-than", "1"])
-        .go()
-        .exits(0);
-    assert_eq!(runs(&folder).len(), 3);
-    folder
-        .rrc(&["runs", "--prune", "--keep", "1"])
-        .go()
-        .exits(0);
-    assert_eq!(runs(&folder).len(), 1);
-}
-
-#[test]
-fn what_can_be_resumed_is_not_pruned() {
-    let folder = Folder::with("main.yaml", STAGES);
-    folder.rrc(&["run", "main.yaml"]).go().exits(4);
-    let prune = |args: &[&str]| folder.rrc(args).go().exits(0);
-    prune(&["runs", "--prune", "--keep", "0"]).err_has("kept 1 run that can still be resumed");
-    assert_eq!(runs(&folder).len(), 1);
-    prune(&["runs", "--prune", "--older-than", "0"]).err_has("removed 1 run");
-    assert_eq!(runs(&folder).len(), 0);
 }
 
 #[test]

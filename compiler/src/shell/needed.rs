@@ -57,11 +57,39 @@ pub fn is_builtin(word: &str) -> bool {
     BUILTIN.contains(&word) || STOPS.contains(&word)
 }
 
+fn plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '+')
+}
+
+/// The commands of a line, where its words are plain and `;` can only stand between two of them.
+fn commands(line: &str) -> impl Iterator<Item = &str> {
+    let is_plain = |c: char| plain(c) || matches!(c, ' ' | '\t' | ';' | '/' | '=' | ':' | ',');
+    let several = line.contains(';') && !line.contains(";;") && line.chars().all(is_plain);
+    line.split(move |c: char| several && c == ';')
+}
+
+/// A line without the plain values that it gives to the command in it.
+fn without_assignments(line: &str) -> &str {
+    let mut rest = line;
+    while let Some((word, after)) = rest.split_once(' ')
+        && let Some((name, value)) = word.split_once('=')
+        && !name.is_empty()
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && value
+            .chars()
+            .all(|c| plain(c) || matches!(c, '/' | ':' | ','))
+        && name != "PATH"
+    {
+        rest = after.trim_start();
+    }
+    rest
+}
+
 /// The programs, each once, in the order of the text.
 pub fn needed(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
-    for line in text.lines() {
-        let line = line.trim();
+    for line in text.lines().flat_map(commands) {
+        let line = without_assignments(line.trim());
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
@@ -75,7 +103,15 @@ pub fn needed(text: &str) -> Vec<&str> {
         if open || rest.contains("<<") || rest.contains('`') || line.contains("PATH") {
             return found;
         }
-        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '+');
+        if word == "exec" {
+            // Nothing runs after it.
+            let program = rest.split_whitespace().next().unwrap_or_default();
+            let is_named = program.starts_with(|c: char| c.is_ascii_alphanumeric())
+                && program.chars().all(plain)
+                && !is_builtin(program);
+            found.extend(Some(program).filter(|program| is_named && !found.contains(program)));
+            return found;
+        }
         let assigned = word
             .split_once('=')
             .is_some_and(|(name, _)| name.chars().all(plain));
@@ -127,6 +163,17 @@ mod tests {
             ("echo \"\njq\n\"", &[]),
             ("true && jq", &[]),
             ("exit 0\njq", &[]),
+            ("exit 0; jq", &[]),
+            ("set -e; jq . a.json; cd /; rg x", &["jq", "rg"]),
+            ("jq; if rg; then make; fi", &["jq"]),
+            ("rg 'x;y'; jq", &["rg"]),
+            ("A=1 B=/x/y jq .\nrg", &["jq", "rg"]),
+            ("A=$B jq", &[]),
+            ("PATH=/opt A=1 jq", &[]),
+            ("exec jq .\nrg", &["jq"]),
+            ("exec > log\njq", &[]),
+            ("exec -a x jq", &[]),
+            ("exec \"$@\"", &[]),
             ("\"$X\" y", &[]),
             ("/usr/bin/jq", &[]),
             ("", &[]),
