@@ -135,8 +135,9 @@ impl Start<'_> {
     }
 }
 
-/// Starts a program in a process group of its own, with no signal blocked, and with an ordinary PIPE,
-/// which Rust's runtime has taken from us.
+/// Starts a program in a session of its own, so that it is its own process group and has no terminal: one
+/// that read from ours in the background would stand still for ever. No signal is blocked, and PIPE is
+/// ordinary, which Rust's runtime has taken from us.
 pub fn spawn(start: &Start<'_>, portable: bool) -> io::Result<u32> {
     #[cfg(target_os = "linux")]
     if !portable {
@@ -166,7 +167,7 @@ impl Newborn<'_> {
     /// Returns only if the program cannot be started.
     fn become_program(&self) -> rustix::io::Errno {
         let prepared = (|| {
-            rustix::process::setpgid(None, None)?;
+            rustix::process::setsid()?;
             let [input, output, errors] = self.start.streams;
             rustix::stdio::dup2_stdin(input)?;
             rustix::stdio::dup2_stdout(output)?;
@@ -261,6 +262,12 @@ unsafe extern "C" {
     ) -> c_int;
 }
 
+#[cfg(target_os = "linux")]
+const POSIX_SPAWN_SETSID: c_short = libc::POSIX_SPAWN_SETSID;
+/// The crate does not have it for macOS, from whose spawn.h this is.
+#[cfg(not(target_os = "linux"))]
+const POSIX_SPAWN_SETSID: c_short = 0x0400;
+
 /// What the functions of this family say: a number of an error, or 0.
 fn said(number: c_int) -> io::Result<()> {
     match number {
@@ -285,8 +292,8 @@ fn spawn_portably(start: &Start<'_>) -> io::Result<u32> {
         }
     }
     let (argv, environment) = start.lists();
-    let flags =
-        libc::POSIX_SPAWN_SETPGROUP | libc::POSIX_SPAWN_SETSIGDEF | libc::POSIX_SPAWN_SETSIGMASK;
+    let signals = libc::POSIX_SPAWN_SETSIGDEF | libc::POSIX_SPAWN_SETSIGMASK;
+    let flags = signals as c_short | POSIX_SPAWN_SETSID;
     let mut pid = 0;
     // SAFETY: what is zeroed is given to its init function before any other; both lists end with a
     // null, and what they and the other pointers point to outlives the calls, which write to none of
@@ -314,8 +321,7 @@ fn spawn_portably(start: &Start<'_>) -> io::Result<u32> {
         let none = &raw const none;
         said(libc::posix_spawnattr_setsigmask(attributes, none))?;
         said(libc::posix_spawnattr_setsigdefault(attributes, usual()))?;
-        said(libc::posix_spawnattr_setpgroup(attributes, 0))?;
-        said(libc::posix_spawnattr_setflags(attributes, flags as c_short))?;
+        said(libc::posix_spawnattr_setflags(attributes, flags))?;
 
         let program = start.program.as_ptr();
         said(libc::posix_spawn(

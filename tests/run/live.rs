@@ -198,3 +198,11 @@ fn a_plan_is_not_shown_on_a_terminal() {
     let said = folder.sh(script).env("TERM", "xterm").go().exits(2);
     said.out_has("rrc: -o -: a plan is not for a terminal to show");
 }
+
+#[test]
+fn a_step_that_asks_the_terminal_is_told_that_there_is_none() {
+    let ask = "read -r answer < /dev/tty || echo no answer";
+    let steps = format!("- {{id: a, type: bash, timeout: 20, command: '{ask}', stream: true}}\n");
+    let sent = on_a_terminal(&Folder::with("a.yaml", amplifier(&steps)), "");
+    assert!(sent.contains("no answer"), "{sent}");
+}
