@@ -20,6 +20,16 @@ fn program(folder: &Folder, name: &str, script: &str) {
 }
 
 #[test]
+fn an_agent_is_not_told_that_rrc_was_started_by_one() {
+    let folder = folder("printf '%s' \"${CLAUDECODE-none}\"", "./ask {prompt}");
+    let steps = "- {id: a, agent: x, prompt: go, output: a}\n";
+    folder.write("a.yaml", amplifier(steps));
+    let rrc = folder.rrc(&["run", "a.yaml", "--output-format", "json"]);
+    let said = rrc.env("CLAUDECODE", "1").go().exits(0);
+    assert_eq!(said.json()["context"]["a"], "none");
+}
+
+#[test]
 fn an_agent_is_told_who_it_is() {
     let folder = folder(
         "printf '%s|' \"$@\"",

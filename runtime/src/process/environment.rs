@@ -13,6 +13,10 @@ use rustc_hash::FxBuildHasher;
 
 use super::Inherit;
 
+/// What an agent says to all it starts, rrc among them. One that finds it refuses to work, as it would
+/// disturb the one around it: but what a run asks is on its own.
+const WITHIN_AN_AGENT: &str = "CLAUDECODE";
+
 /// What this process was started with.
 pub struct Environment {
     variables: Vec<Variable>,
@@ -40,7 +44,8 @@ fn entry(name: &[u8], value: &[u8]) -> io::Result<CString> {
 
 impl Environment {
     pub fn own() -> Environment {
-        let variables = std::env::vars_os().filter_map(|(name, value)| {
+        let passed_on = std::env::vars_os().filter(|(name, _)| name != WITHIN_AN_AGENT);
+        let variables = passed_on.filter_map(|(name, value)| {
             let entry = entry(name.as_bytes(), value.as_bytes()).ok()?;
             let name_length = name.len();
             Some(Variable { entry, name_length })
