@@ -16,6 +16,7 @@ use rrc_compiler::ir::{EXCLUDE_TAGS, INCLUDE_TAGS, Program, SESSION};
 use rrc_compiler::source::Sources;
 use rrc_runtime::driver::{self, Approval, Memory, Outcome, Settings};
 use rrc_runtime::event::{Event, RunStatus, What};
+use rrc_runtime::outlet::{Outlet, Ways};
 use rrc_runtime::process::Signal;
 use rrc_runtime::record::Keep;
 use rrc_runtime::secret::Secrets;
@@ -194,6 +195,7 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
         agents,
         stage: !args.no_auto_stage,
         keep: keep(args),
+        ways: Ways::standard(),
     };
     let session = session(&settings.run_id, &settings.directory, &clock);
     let runner = runner(&args.include_tags, &args.exclude_tags, session);
@@ -233,6 +235,35 @@ pub fn audit(prepared: &Prepared<'_>, args: &RunArgs) -> io::Result<Option<Audit
 }
 
 pub fn perform_and_report(
+    prepared: &Prepared<'_>,
+    variables: Map,
+    kept: (Memory, Option<Audit>),
+    args: &RunArgs,
+    global: &Global,
+    streams: &mut Streams<'_>,
+) -> io::Result<u8> {
+    streams.out.flush()?;
+    let ways = &prepared.settings.ways;
+    let (mut out, mut err) = (ways.out(), ways.err());
+    let mut streams = Streams {
+        out: chosen(&mut out, streams.out),
+        err: chosen(&mut err, streams.err),
+    };
+    let told = perform_and_tell(prepared, variables, kept, args, global, &mut streams);
+    let told = told.and_then(|code| streams.out.flush().map(|()| code));
+    ways.finish();
+    told
+}
+
+/// The way out that does not block, if there is one.
+fn chosen<'o>(way: &'o mut Option<Outlet>, other: &'o mut dyn io::Write) -> &'o mut dyn io::Write {
+    match way {
+        Some(way) => way,
+        None => other,
+    }
+}
+
+fn perform_and_tell(
     prepared: &Prepared<'_>,
     variables: Map,
     kept: (Memory, Option<Audit>),
@@ -374,13 +405,21 @@ fn perform(
             unaudited |= audit.see(event).is_err();
         }
     };
-    let mut ask = |approval: Approval<'_>| live.alone(|| ask(&approval));
+    let (mut stderr, mut other) = (io::stderr(), io::stderr());
+    let mut questions = settings.ways.err();
+    let mut ask = |approval: Approval<'_>| {
+        let err = chosen(&mut questions, &mut stderr);
+        // A question that cannot be put has no answer.
+        live.alone(|| ask(&approval, err)).unwrap_or(false)
+    };
+    let mut found_out = settings.ways.err();
     let mut find = |name: &str, number: u64| {
         let mut findings = Vec::new();
         let found = late::find(name, number, prepared, args, global, &mut findings);
         if !findings.is_empty() {
             // Nobody to tell it to is no reason to stop.
-            let _ = live.above(|| io::Write::write_all(&mut io::stderr(), &findings));
+            let err = chosen(&mut found_out, &mut other);
+            let _ = live.above(|| err.write_all(&findings));
         }
         found
     };
@@ -394,6 +433,7 @@ fn perform(
         &mut find,
     )?;
     drop(live);
+    settings.ways.wait();
     if unaudited {
         writeln!(
             streams.err,
@@ -426,28 +466,30 @@ fn notice(event: &Event, err: &mut dyn io::Write) -> io::Result<()> {
 }
 
 /// Asks on the terminal, if there is one.
-fn ask(approval: &Approval<'_>) -> bool {
+fn ask(approval: &Approval<'_>, err: &mut dyn io::Write) -> io::Result<bool> {
     let somebody = io::stdin().is_terminal() && io::stderr().is_terminal();
     match approval {
         _ if !somebody => {}
         Approval::Ask { stage, prompt } => {
             // Values are part of the prompt, and must not paint over it.
             for line in prompt.lines() {
-                eprintln!("{}", results::printable(line));
+                writeln!(err, "{}", results::printable(line))?;
             }
-            eprint!("approve stage {}? [y/n] ", results::printable(stage));
+            write!(err, "approve stage {}? [y/n] ", results::printable(stage))?;
+            err.flush()?;
         }
         // The cursor still stands behind the question.
-        Approval::Withdrawn { default } => eprintln!(
+        Approval::Withdrawn { default } => writeln!(
+            err,
             "{}",
             match default {
                 Some(true) => "(approved: nobody answered in time)",
                 Some(false) => "(denied: nobody answered in time)",
                 None => "",
             }
-        ),
+        )?,
     }
-    somebody
+    Ok(somebody)
 }
 
 fn report(

@@ -126,6 +126,9 @@ pub struct Loop {
     adopts: bool,
     signals: bool,
     listening: bool,
+    /// Lines are not read for now, and of whom they were there to be read.
+    holding: bool,
+    muted: Vec<(u64, Stream)>,
     launcher: launch::Launcher,
     wants_watchdog: bool,
     watchdog: Option<Watchdog>,
@@ -219,6 +222,8 @@ impl Loop {
             adopts,
             signals: setup.signals,
             listening: false,
+            holding: false,
+            muted: Vec::new(),
             launcher: launch::Launcher::new(setup.portable)?,
             wants_watchdog: setup.watchdog,
             watchdog: None,
@@ -366,6 +371,14 @@ impl Loop {
                 return Happened::Idle;
             }
         }
+    }
+
+    /// The same, but not for longer than this.
+    pub fn wait_at_most(&mut self, time: Duration) -> Option<Happened> {
+        if self.happened.is_empty() {
+            self.turn(Some(time));
+        }
+        self.happened.pop_front()
     }
 
     /// One round: what is ready, then what is due. Exits are seen before the deadlines they beat.
@@ -533,6 +546,7 @@ impl Loop {
         os::signal_group(child.pid, Sent::Term);
         os::signal_group(child.pid, Sent::Continue);
         self.set_timer(id, until);
+        self.unmute(|muted| muted == id);
     }
 
     fn kill_group(&mut self, id: u64) {

@@ -282,11 +282,12 @@ impl Driver<'_> {
     /// What runs next may need the very files that something is still putting in order.
     fn may_start(&self) -> bool {
         self.stopping.is_none()
+            && !self.os.holds_lines()
             && self.ending.is_empty()
             && self.children.len() < self.settings.jobs.clamp(1, self.os.room())
     }
 
-    fn start_waiting(&mut self) {
+    pub(super) fn start_waiting(&mut self) {
         while self.may_start() {
             let Some(job) = self.waiting.pop_front() else {
                 return;
@@ -364,7 +365,10 @@ impl Driver<'_> {
         if let Some(why) = self.stopping.as_ref().filter(|_| self.children.is_empty()) {
             return machine.halt(&why.words());
         }
-        match self.os.wait() {
+        let Some(happened) = self.next() else {
+            return;
+        };
+        match happened {
             Happened::Done(child, outcome) => {
                 self.end_line(child);
                 if let Some(running) = self.children.remove(&child) {
@@ -650,6 +654,9 @@ impl Driver<'_> {
 
     /// The first time, everything is asked to end; the second time, it is ended.
     pub(super) fn stop(&mut self, why: Stop) {
+        if matches!(why, Stop::Signal(_)) {
+            self.settings.ways.hurry();
+        }
         let children: Vec<ChildId> = self.children.keys().copied().collect();
         match self.stopping {
             None => children.into_iter().for_each(|child| self.os.stop(child)),
