@@ -25,7 +25,7 @@ use rustc_hash::FxHashMap;
 
 use crate::capture::{Capture, Lines};
 use crate::clock::{Clock, Key};
-use crate::os::{self, Ended, Interest, Poller, Received, Sent};
+use crate::os::{self, Ended, Interest, Poller, Sent};
 use crate::watchdog::Watchdog;
 use family::Marker;
 use streams::Feed;
@@ -126,6 +126,8 @@ pub struct Loop {
     adopts: bool,
     signals: bool,
     listening: bool,
+    /// What was typed of a line so far.
+    typed: Vec<u8>,
     /// Lines are not read for now, and of whom they were there to be read.
     holding: bool,
     muted: Vec<(u64, Stream)>,
@@ -222,6 +224,7 @@ impl Loop {
             adopts,
             signals: setup.signals,
             listening: false,
+            typed: Vec::new(),
             holding: false,
             muted: Vec::new(),
             launcher: launch::Launcher::new(setup.portable)?,
@@ -422,19 +425,7 @@ impl Loop {
 
     fn dispatch(&mut self, token: u64) {
         if token == SIGNALS {
-            for signal in os::received() {
-                let signal = match signal {
-                    Received::Interrupt => Signal::Interrupt,
-                    Received::Terminate => Signal::Terminate,
-                    Received::Hangup => Signal::Hangup,
-                    Received::Child => {
-                        self.look_for_ends();
-                        continue;
-                    }
-                };
-                self.happened.push_back(Happened::Signal(signal));
-            }
-            return;
+            return self.hear_signals();
         }
         if token == TERMINAL {
             return self.hear();

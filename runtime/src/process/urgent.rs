@@ -1,6 +1,6 @@
 //! What cannot wait until there is nothing else to do.
 
-use super::{Happened, Loop, TimerId};
+use super::{Happened, Loop, Signal, TimerId};
 use crate::os::{self, Received};
 use std::time::Duration;
 
@@ -17,6 +17,21 @@ impl Loop {
         };
         let at = self.happened.iter().position(ends)?;
         self.happened.remove(at)
+    }
+
+    pub(super) fn hear_signals(&mut self) {
+        for signal in os::received() {
+            let signal = match signal {
+                Received::Interrupt => Signal::Interrupt,
+                Received::Terminate => Signal::Terminate,
+                Received::Hangup => Signal::Hangup,
+                Received::Child => {
+                    self.look_for_ends();
+                    continue;
+                }
+            };
+            self.happened.push_back(Happened::Signal(signal));
+        }
     }
 
     /// Leaves signals to do what they do to any program. Whether one has come that nobody has heard of.
