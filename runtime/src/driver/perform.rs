@@ -658,11 +658,17 @@ impl Driver<'_> {
             self.settings.ways.hurry();
         }
         let children: Vec<ChildId> = self.children.keys().copied().collect();
-        match self.stopping {
-            None => children.into_iter().for_each(|child| self.os.stop(child)),
-            Some(_) => children.into_iter().for_each(|child| self.os.kill(child)),
+        // A run that pauses has asked nothing to end: it waits for what runs.
+        let first = matches!(self.stopping, None | Some(Stop::Pause { .. }));
+        for child in children {
+            match first {
+                true => self.os.stop(child),
+                false => self.os.kill(child),
+            }
         }
-        self.stopping.get_or_insert(why);
+        if first {
+            self.stopping = Some(why);
+        }
         self.os.forget_line();
         self.questions.clear();
         for job in std::mem::take(&mut self.waiting) {
