@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
 
-use crate::capture::{Capture, Lines};
+use crate::capture::{Capture, Lines, Piece};
 use crate::clock::{Clock, Key};
 use crate::os::{self, Ended, Interest, Poller, Sent};
 use crate::watchdog::Watchdog;
@@ -89,8 +89,8 @@ impl Signal {
 #[derive(Clone, Debug)]
 pub enum Happened {
     Done(ChildId, Outcome),
-    /// A line of a child started with `stream`, without its newline.
-    Output(ChildId, Stream, Vec<u8>),
+    /// A line of a child started with `stream`.
+    Output(ChildId, Stream, Piece),
     Timer(TimerId),
     Signal(Signal),
     /// What was typed after `await_line`; none at the end of the input.

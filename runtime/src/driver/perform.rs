@@ -4,7 +4,7 @@ use super::agents::Asking;
 use super::machines::Machines;
 use super::staging::staged;
 use super::{Driver, Stop};
-use crate::capture::LONGEST_LINE;
+use crate::capture::Piece;
 use crate::event::{RecordId, StepRef, What};
 use crate::journal::Print;
 use crate::process::{self, ChildId, Happened, Request, Stream, TimerId};
@@ -606,9 +606,9 @@ impl Driver<'_> {
 
     /// A line that a child wrote, or a piece of a long one. The end of a piece is kept until the
     /// next comes: a secret may go on there.
-    fn line(&mut self, child: ChildId, stream: Stream, line: Vec<u8>) {
+    fn line(&mut self, child: ChildId, stream: Stream, line: Piece) {
         let stderr = matches!(stream, Stream::Err);
-        let whole = line.len() < LONGEST_LINE;
+        let Piece { bytes: line, ends } = line;
         let kept = self.pieces.remove(&(child, stderr));
         let mut line = match kept {
             Some(mut kept) => {
@@ -617,7 +617,7 @@ impl Driver<'_> {
             }
             None => line,
         };
-        if !whole {
+        if !ends {
             let at = line.len().saturating_sub(self.secrets.window());
             let rest = line.split_off(self.secrets.end_before(&line, at));
             self.pieces.insert((child, stderr), rest);
