@@ -43,8 +43,8 @@ pub fn private_file() -> io::Result<File> {
 }
 
 /// The same open file at a descriptor number no lower than `least`.
-pub fn move_above(file: File, least: RawFd) -> io::Result<File> {
-    Ok(File::from(rustix::io::fcntl_dupfd_cloexec(&file, least)?))
+pub fn move_above(file: &File, least: RawFd) -> io::Result<File> {
+    Ok(File::from(rustix::io::fcntl_dupfd_cloexec(file, least)?))
 }
 
 /// Whether programs started from now on get this descriptor.
