@@ -24,6 +24,7 @@ use rrc_vm::plan::{Const, Plan};
 use rrc_vm::shell::readable;
 use rrc_vm::value::{Map, Value};
 use rrc_vm::verify::Verified;
+use rustc_hash::FxHashMap;
 use std::io::{self, IsTerminal};
 use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
@@ -566,12 +567,13 @@ pub fn with_secrets(args: &RunArgs, config: &Config) -> RunArgs {
 /// What variables hold when nobody says otherwise.
 pub fn defaults(plan: &Plan) -> Map {
     let mut variables = Map::default();
+    let mut made = FxHashMap::default();
     for input in &plan.inputs {
         let Some(name) = plan.texts.get(input.name) else {
             continue;
         };
         if let Some(default) = input.default {
-            variables.insert(Rc::from(name), constant(plan, default));
+            variables.insert(Rc::from(name), constant(plan, default, &mut made));
         }
     }
     variables
@@ -608,9 +610,13 @@ pub fn session(run: &str, directory: &Path, started: &Clock) -> Value {
     Value::map(session)
 }
 
-fn constant(plan: &Plan, id: u32) -> Value {
+/// A constant as a value. What stands in it, or in others, more than once is made once.
+fn constant(plan: &Plan, id: u32, made: &mut FxHashMap<u32, Value>) -> Value {
+    if let Some(value) = made.get(&id) {
+        return value.clone();
+    }
     let text = |id: u32| Value::text(plan.texts.get(id).unwrap_or_default());
-    match plan.constants.get(id as usize) {
+    let value = match plan.constants.get(id as usize) {
         None | Some(Const::Null) => Value::Null,
         Some(Const::Bool(value)) => Value::Bool(*value),
         Some(Const::Int(value)) => Value::Int(*value),
@@ -622,7 +628,7 @@ fn constant(plan: &Plan, id: u32) -> Value {
                 .iter()
                 .skip(*first as usize)
                 .take(*count as usize);
-            Value::list(parts.map(|part| constant(plan, *part)).collect())
+            Value::list(parts.map(|part| constant(plan, *part, made)).collect())
         }
         Some(Const::Map { first, count }) => {
             let parts: Vec<u32> = plan
@@ -634,9 +640,11 @@ fn constant(plan: &Plan, id: u32) -> Value {
                 .collect();
             let pairs = parts.chunks_exact(2).map(|pair| {
                 let name = plan.texts.get(pair[0]).unwrap_or_default();
-                (Rc::from(name), constant(plan, pair[1]))
+                (Rc::from(name), constant(plan, pair[1], made))
             });
             Value::map(pairs.collect())
         }
-    }
+    };
+    made.insert(id, value.clone());
+    value
 }
