@@ -24,6 +24,10 @@ pub const MAX_CONST_DEPTH: u16 = 128;
 /// itself is not larger: constants may stand in others many times, and a small file would otherwise stand
 /// for an endless value. In bytes: those of texts, and for each part what a value takes.
 pub const MAX_CONST_SIZE: u64 = 1 << 26;
+/// The most fuel and bytes of memory that a plan may allow its run; the compiler allows all of it. More
+/// would be a run that nobody sees an end of.
+pub const MAX_FUEL: u64 = 20_000_000_000;
+pub const MAX_MEMORY: u64 = 4 << 30;
 const VALUE: u64 = size_of::<Value>() as u64;
 
 /// A plan that was checked. Only [`verify`] makes one.
@@ -91,6 +95,9 @@ pub fn verify(plan: Plan) -> Result<Verified, Rejected> {
 fn limits(plan: &Plan) -> Result<(), Rejected> {
     if plan.limits.fuel == 0 || plan.limits.memory == 0 {
         return reject(0, "a limit of nothing lets nothing run");
+    }
+    if plan.limits.fuel > MAX_FUEL || plan.limits.memory > MAX_MEMORY {
+        return reject(0, "a limit is higher than there is reason for");
     }
     Ok(())
 }
