@@ -17,8 +17,9 @@
 //! Each record is one write, so nothing that was recorded is lost when rrc is killed. It is not
 //! forced to the disk: that costs more than a short step. When the whole machine goes down, the
 //! last moments may be missing, and those steps run again. A run that waits for an answer is
-//! forced to the disk, as it may have to wait long.
+//! forced to the disk with all it refers to, as it may have to wait long.
 
+mod lasting;
 mod value;
 
 use crate::secret::Secrets;
@@ -352,7 +353,7 @@ impl Journal {
             journal.put(&rest[1..rest.len() - 1]);
             journal.close()?;
             if keep {
-                journal.file.sync_all()?;
+                lasting::force(&journal.directory)?;
             }
             Ok(())
         });
