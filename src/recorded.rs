@@ -7,6 +7,7 @@ use crate::run::{self, Prepared};
 use crate::{Streams, USAGE, late, plan, values};
 use rrc_runtime::driver::{self, Memory, Settings, Then};
 use rrc_runtime::journal::{self, Journal, PLAN, Past, Recorded, Start};
+use rrc_runtime::outlet::Ways;
 use rrc_runtime::secret::Secrets;
 use rrc_vm::codec::encode;
 use rrc_vm::plan::{NeedKind, Plan};
@@ -355,6 +356,7 @@ fn resume(
         agents,
         stage: start.stage && !args.no_auto_stage,
         keep: run::keep(args),
+        ways: Ways::standard(),
     };
     // Times go on from where the run was, as if nothing had been between.
     let started = Clock::now().since_1970_ms().saturating_sub(past.ms);
@@ -537,6 +539,7 @@ fn replay(
         agents: rrc_runtime::agent::Commands::default(),
         stage: false,
         keep: run::keep(args),
+        ways: Ways::standard(),
     };
     let mut variables = run::defaults(verified.plan());
     variables.extend(past.variables.clone());

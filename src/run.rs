@@ -16,6 +16,7 @@ use rrc_compiler::ir::{EXCLUDE_TAGS, INCLUDE_TAGS, Program, SESSION};
 use rrc_compiler::source::Sources;
 use rrc_runtime::driver::{self, Approval, Memory, Outcome, Settings};
 use rrc_runtime::event::{Event, RunStatus, What};
+use rrc_runtime::outlet::{Outlet, Ways};
 use rrc_runtime::process::Signal;
 use rrc_runtime::record::Keep;
 use rrc_runtime::secret::Secrets;
@@ -23,6 +24,7 @@ use rrc_vm::plan::{Const, Plan};
 use rrc_vm::shell::readable;
 use rrc_vm::value::{Map, Value};
 use rrc_vm::verify::Verified;
+use rustc_hash::FxHashMap;
 use std::io::{self, IsTerminal};
 use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
@@ -194,6 +196,7 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
         agents,
         stage: !args.no_auto_stage,
         keep: keep(args),
+        ways: Ways::standard(),
     };
     let session = session(&settings.run_id, &settings.directory, &clock);
     let runner = runner(&args.include_tags, &args.exclude_tags, session);
@@ -233,6 +236,35 @@ pub fn audit(prepared: &Prepared<'_>, args: &RunArgs) -> io::Result<Option<Audit
 }
 
 pub fn perform_and_report(
+    prepared: &Prepared<'_>,
+    variables: Map,
+    kept: (Memory, Option<Audit>),
+    args: &RunArgs,
+    global: &Global,
+    streams: &mut Streams<'_>,
+) -> io::Result<u8> {
+    streams.out.flush()?;
+    let ways = &prepared.settings.ways;
+    let (mut out, mut err) = (ways.out(), ways.err());
+    let mut streams = Streams {
+        out: chosen(&mut out, streams.out),
+        err: chosen(&mut err, streams.err),
+    };
+    let told = perform_and_tell(prepared, variables, kept, args, global, &mut streams);
+    let told = told.and_then(|code| streams.out.flush().map(|()| code));
+    ways.finish();
+    told
+}
+
+/// The way out that does not block, if there is one.
+fn chosen<'o>(way: &'o mut Option<Outlet>, other: &'o mut dyn io::Write) -> &'o mut dyn io::Write {
+    match way {
+        Some(way) => way,
+        None => other,
+    }
+}
+
+fn perform_and_tell(
     prepared: &Prepared<'_>,
     variables: Map,
     kept: (Memory, Option<Audit>),
@@ -374,13 +406,21 @@ fn perform(
             unaudited |= audit.see(event).is_err();
         }
     };
-    let mut ask = |approval: Approval<'_>| live.alone(|| ask(&approval));
+    let (mut stderr, mut other) = (io::stderr(), io::stderr());
+    let mut questions = settings.ways.err();
+    let mut ask = |approval: Approval<'_>| {
+        let err = chosen(&mut questions, &mut stderr);
+        // A question that cannot be put has no answer.
+        live.alone(|| ask(&approval, err)).unwrap_or(false)
+    };
+    let mut found_out = settings.ways.err();
     let mut find = |name: &str, number: u64| {
         let mut findings = Vec::new();
         let found = late::find(name, number, prepared, args, global, &mut findings);
         if !findings.is_empty() {
             // Nobody to tell it to is no reason to stop.
-            let _ = live.above(|| io::Write::write_all(&mut io::stderr(), &findings));
+            let err = chosen(&mut found_out, &mut other);
+            let _ = live.above(|| err.write_all(&findings));
         }
         found
     };
@@ -394,6 +434,7 @@ fn perform(
         &mut find,
     )?;
     drop(live);
+    settings.ways.wait();
     if unaudited {
         writeln!(
             streams.err,
@@ -426,28 +467,30 @@ fn notice(event: &Event, err: &mut dyn io::Write) -> io::Result<()> {
 }
 
 /// Asks on the terminal, if there is one.
-fn ask(approval: &Approval<'_>) -> bool {
+fn ask(approval: &Approval<'_>, err: &mut dyn io::Write) -> io::Result<bool> {
     let somebody = io::stdin().is_terminal() && io::stderr().is_terminal();
     match approval {
         _ if !somebody => {}
         Approval::Ask { stage, prompt } => {
             // Values are part of the prompt, and must not paint over it.
             for line in prompt.lines() {
-                eprintln!("{}", results::printable(line));
+                writeln!(err, "{}", results::printable(line))?;
             }
-            eprint!("approve stage {}? [y/n] ", results::printable(stage));
+            write!(err, "approve stage {}? [y/n] ", results::printable(stage))?;
+            err.flush()?;
         }
         // The cursor still stands behind the question.
-        Approval::Withdrawn { default } => eprintln!(
+        Approval::Withdrawn { default } => writeln!(
+            err,
             "{}",
             match default {
                 Some(true) => "(approved: nobody answered in time)",
                 Some(false) => "(denied: nobody answered in time)",
                 None => "",
             }
-        ),
+        )?,
     }
-    somebody
+    Ok(somebody)
 }
 
 fn report(
@@ -524,12 +567,13 @@ pub fn with_secrets(args: &RunArgs, config: &Config) -> RunArgs {
 /// What variables hold when nobody says otherwise.
 pub fn defaults(plan: &Plan) -> Map {
     let mut variables = Map::default();
+    let mut made = FxHashMap::default();
     for input in &plan.inputs {
         let Some(name) = plan.texts.get(input.name) else {
             continue;
         };
         if let Some(default) = input.default {
-            variables.insert(Rc::from(name), constant(plan, default));
+            variables.insert(Rc::from(name), constant(plan, default, &mut made));
         }
     }
     variables
@@ -566,9 +610,13 @@ pub fn session(run: &str, directory: &Path, started: &Clock) -> Value {
     Value::map(session)
 }
 
-fn constant(plan: &Plan, id: u32) -> Value {
+/// A constant as a value. What stands in it, or in others, more than once is made once.
+fn constant(plan: &Plan, id: u32, made: &mut FxHashMap<u32, Value>) -> Value {
+    if let Some(value) = made.get(&id) {
+        return value.clone();
+    }
     let text = |id: u32| Value::text(plan.texts.get(id).unwrap_or_default());
-    match plan.constants.get(id as usize) {
+    let value = match plan.constants.get(id as usize) {
         None | Some(Const::Null) => Value::Null,
         Some(Const::Bool(value)) => Value::Bool(*value),
         Some(Const::Int(value)) => Value::Int(*value),
@@ -580,7 +628,7 @@ fn constant(plan: &Plan, id: u32) -> Value {
                 .iter()
                 .skip(*first as usize)
                 .take(*count as usize);
-            Value::list(parts.map(|part| constant(plan, *part)).collect())
+            Value::list(parts.map(|part| constant(plan, *part, made)).collect())
         }
         Some(Const::Map { first, count }) => {
             let parts: Vec<u32> = plan
@@ -592,9 +640,11 @@ fn constant(plan: &Plan, id: u32) -> Value {
                 .collect();
             let pairs = parts.chunks_exact(2).map(|pair| {
                 let name = plan.texts.get(pair[0]).unwrap_or_default();
-                (Rc::from(name), constant(plan, pair[1]))
+                (Rc::from(name), constant(plan, pair[1], made))
             });
             Value::map(pairs.collect())
         }
-    }
+    };
+    made.insert(id, value.clone());
+    value
 }

@@ -32,6 +32,8 @@ mod staging;
 mod templates;
 #[path = "run/templates_values.rs"]
 mod templates_values;
+#[path = "run/unread.rs"]
+mod unread;
 #[path = "run/values.rs"]
 mod values;
 

@@ -366,7 +366,7 @@ const CRATES: [(&str, &[&[&str]]); 4] = [
         "runtime/src/",
         &[
             &["os", "capture", "clock", "event", "secret"],
-            &["process", "watchdog", "journal"],
+            &["outlet", "process", "watchdog", "journal"],
             &["agent", "record", "reply"],
             &["validate"],
             &["driver"],

@@ -116,7 +116,7 @@ fn hold(script: &str) {
     });
     loop {
         match children.wait() {
-            Happened::Output(_, _, line) => println!("{}", String::from_utf8_lossy(&line)),
+            Happened::Output(_, _, line) => println!("{}", String::from_utf8_lossy(&line.bytes)),
             Happened::Signal(signal) => {
                 println!("{signal:?}");
                 drop(children);

@@ -78,12 +78,20 @@ pub struct Lines {
     partial: Vec<u8>,
 }
 
+/// A line without its newline, or a piece of a long one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    pub bytes: Vec<u8>,
+    /// Whether the line ends with it.
+    pub ends: bool,
+}
+
 /// A line longer than this is handed on in pieces.
 pub const LONGEST_LINE: usize = 64 * 1024;
 
 impl Lines {
-    /// Gives each line that is complete, without its newline.
-    pub fn push(&mut self, bytes: &[u8], mut line: impl FnMut(Vec<u8>)) {
+    /// Gives each line that is complete, and what there is of one that is too long.
+    pub fn push(&mut self, bytes: &[u8], mut line: impl FnMut(Piece)) {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             let (text, ended) = match piece.split_last() {
                 Some((b'\n', text)) => (text, true),
@@ -93,20 +101,24 @@ impl Lines {
             while self.partial.len() + text.len() > LONGEST_LINE {
                 let (head, rest) = text.split_at(LONGEST_LINE - self.partial.len());
                 self.partial.extend_from_slice(head);
-                line(std::mem::take(&mut self.partial));
+                line(self.piece(false));
                 text = rest;
             }
             self.partial.extend_from_slice(text);
             if ended {
-                line(std::mem::take(&mut self.partial));
+                line(self.piece(true));
             }
         }
     }
 
+    fn piece(&mut self, ends: bool) -> Piece {
+        let bytes = std::mem::take(&mut self.partial);
+        Piece { bytes, ends }
+    }
+
     /// What came after the last newline.
-    pub fn finish(&mut self) -> Option<Vec<u8>> {
-        let rest = std::mem::take(&mut self.partial);
-        (!rest.is_empty()).then_some(rest)
+    pub fn finish(&mut self) -> Option<Piece> {
+        (!self.partial.is_empty()).then(|| self.piece(true))
     }
 }
 
@@ -165,6 +177,8 @@ mod tests {
                 lines.push(piece, |line| seen.push(line));
             }
             seen.extend(lines.finish());
+            assert!(seen.iter().all(|line| line.ends));
+            let seen: Vec<&[u8]> = seen.iter().map(|line| &line.bytes[..]).collect();
             assert_eq!(seen, [&b"one"[..], b"", b"two", b"three"]);
             assert_eq!(lines.finish(), None);
         }
@@ -175,10 +189,28 @@ mod tests {
         let mut lines = Lines::default();
         let mut sizes = Vec::new();
         for _ in 0..5 {
-            lines.push(&[b'x'; 40_000], |line| sizes.push(line.len()));
+            lines.push(&[b'x'; 40_000], |line| sizes.push(line.bytes.len()));
         }
-        lines.push(b"\n", |line| sizes.push(line.len()));
+        lines.push(b"\n", |line| sizes.push(line.bytes.len()));
         assert!(sizes.iter().all(|size| *size <= LONGEST_LINE));
         assert_eq!(sizes.iter().sum::<usize>(), 200_000);
+    }
+
+    #[test]
+    fn a_line_ends_where_it_ends_however_long_it_is() {
+        for length in [1, 2].map(|times| times * LONGEST_LINE) {
+            for (length, end) in [(length, "\n"), (length, ""), (length + 1, "\n")] {
+                let mut lines = Lines::default();
+                let mut seen = Vec::new();
+                lines.push(&vec![b'x'; length], |line| seen.push(line));
+                lines.push(end.as_bytes(), |line| seen.push(line));
+                seen.extend(lines.finish());
+                let last = seen.pop().expect("a line");
+                assert!(last.ends && !last.bytes.is_empty());
+                assert!(seen.iter().all(|piece| !piece.ends));
+                let sizes = seen.iter().map(|piece| piece.bytes.len());
+                assert_eq!(sizes.sum::<usize>() + last.bytes.len(), length);
+            }
+        }
     }
 }

@@ -6,6 +6,7 @@
 mod agents;
 mod approvals;
 mod history;
+mod hold;
 mod late;
 mod machines;
 mod notes;
@@ -16,6 +17,7 @@ mod staging;
 use crate::agent::Commands;
 use crate::event::{Event, RecordId, RunStatus, StepRef, What};
 use crate::journal::{Finish, Journal, Past};
+use crate::outlet::Ways;
 use crate::process::{ChildId, Happened, Loop, Setup, Signal, TimerId};
 use crate::record::{Commands as Started, Keep, Ran, Records};
 use crate::secret::Secrets;
@@ -58,6 +60,8 @@ pub struct Settings {
     pub stage: bool,
     /// What is kept of steps that have ended.
     pub keep: Keep,
+    /// Where what is told goes, if somebody may be slow to read it.
+    pub ways: Ways,
 }
 
 /// What a run remembers, and what it keeps to itself.
@@ -399,6 +403,9 @@ impl<'a> Driver<'a> {
     fn drive(&mut self, machine: &mut Machines) -> Finished {
         let mut polls = 0u32;
         loop {
+            if self.settings.ways.are_full() {
+                self.hold();
+            }
             let Some((which, poll)) = machine.poll() else {
                 self.look_up(machine, true);
                 continue;
@@ -458,7 +465,7 @@ impl<'a> Driver<'a> {
         if self.past.is_some() {
             return;
         }
-        match self.os.asked_to_end(self.deadline) {
+        match self.os.asked_to_end(self.deadline, Duration::ZERO) {
             Some(Happened::Signal(signal)) => self.stop(Stop::Signal(signal)),
             Some(_) => self.stop(self.too_long()),
             None => {}
@@ -529,6 +536,9 @@ impl<'a> Driver<'a> {
         }
         self.say(None, None, What::RunEnd { status });
         self.os.sweep();
+        if self.os.hears_no_more() {
+            self.settings.ways.hurry();
+        }
         self.records.forget(&self.unbegun);
         Outcome {
             status,

@@ -17,8 +17,9 @@
 //! Each record is one write, so nothing that was recorded is lost when rrc is killed. It is not
 //! forced to the disk: that costs more than a short step. When the whole machine goes down, the
 //! last moments may be missing, and those steps run again. A run that waits for an answer is
-//! forced to the disk, as it may have to wait long.
+//! forced to the disk with all it refers to, as it may have to wait long.
 
+mod lasting;
 mod value;
 
 use crate::secret::Secrets;
@@ -352,7 +353,7 @@ impl Journal {
             journal.put(&rest[1..rest.len() - 1]);
             journal.close()?;
             if keep {
-                journal.file.sync_all()?;
+                lasting::force(&journal.directory)?;
             }
             Ok(())
         });
@@ -417,10 +418,19 @@ impl Past {
     /// Forgets the replies to these calls.
     pub fn take_back(&mut self, again: &[u64]) {
         self.in_order &= again.is_empty();
-        self.replies.retain(|(ticket, ..)| !again.contains(ticket));
-        // It is known that it ended; that it runs again is what was asked for.
-        self.begun.retain(|ticket, _| !again.contains(ticket));
+        take_back(again, &mut self.replies, &mut self.begun);
     }
+}
+
+fn take_back<T>(
+    again: &[u64],
+    replies: &mut Vec<(u64, T, u64)>,
+    begun: &mut FxHashMap<u64, Begun>,
+) {
+    let again: FxHashSet<u64> = again.iter().copied().collect();
+    replies.retain(|(ticket, ..)| !again.contains(ticket));
+    // It is known that it ended; that it runs again is what was asked for.
+    begun.retain(|ticket, _| !again.contains(ticket));
 }
 
 /// Reads the journal of a run. Its last line may be torn; it then did not happen.
@@ -566,11 +576,8 @@ impl Recorded {
     }
 
     fn take_back(&mut self, again: &[u64]) {
-        let again: FxHashSet<u64> = again.iter().copied().collect();
         self.reordered |= !again.is_empty();
-        self.replies.retain(|(ticket, ..)| !again.contains(ticket));
-        // It is known that it ended; that it runs again is what was asked for.
-        self.begun.retain(|ticket, _| !again.contains(ticket));
+        take_back(again, &mut self.replies, &mut self.begun);
     }
 
     /// How many steps have run to their end, however often they were tried.

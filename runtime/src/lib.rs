@@ -9,6 +9,7 @@ pub mod driver;
 pub mod event;
 pub mod journal;
 pub mod os;
+pub mod outlet;
 pub mod process;
 pub mod record;
 pub mod reply;

@@ -23,9 +23,9 @@ use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
 
-use crate::capture::{Capture, Lines};
+use crate::capture::{Capture, Lines, Piece};
 use crate::clock::{Clock, Key};
-use crate::os::{self, Ended, Interest, Poller, Received, Sent};
+use crate::os::{self, Ended, Interest, Poller, Sent};
 use crate::watchdog::Watchdog;
 use family::Marker;
 use streams::Feed;
@@ -93,8 +93,8 @@ impl Signal {
 #[derive(Clone, Debug)]
 pub enum Happened {
     Done(ChildId, Outcome),
-    /// A line of a child started with `stream`, without its newline.
-    Output(ChildId, Stream, Vec<u8>),
+    /// A line of a child started with `stream`.
+    Output(ChildId, Stream, Piece),
     Timer(TimerId),
     Signal(Signal),
     /// What was typed after `await_line`; none at the end of the input.
@@ -130,6 +130,11 @@ pub struct Loop {
     adopts: bool,
     signals: bool,
     listening: bool,
+    /// What was typed of a line so far.
+    typed: Vec<u8>,
+    /// Lines are not read for now, and of whom they were there to be read.
+    holding: bool,
+    muted: Vec<(u64, Stream)>,
     launcher: Launcher,
     wants_watchdog: bool,
     watchdog: Option<Watchdog>,
@@ -230,6 +235,9 @@ impl Loop {
             adopts,
             signals: setup.signals,
             listening: false,
+            typed: Vec::new(),
+            holding: false,
+            muted: Vec::new(),
             launcher: Launcher::new(setup.portable)?,
             wants_watchdog: setup.watchdog,
             watchdog: None,
@@ -382,6 +390,14 @@ impl Loop {
         }
     }
 
+    /// The same, but not for longer than this.
+    pub fn wait_at_most(&mut self, time: Duration) -> Option<Happened> {
+        if self.happened.is_empty() {
+            self.turn(Some(time));
+        }
+        self.happened.pop_front()
+    }
+
     /// One round: what is ready, then what is due. Exits are seen before the deadlines they beat.
     fn turn(&mut self, most: Option<Duration>) {
         let now = Instant::now();
@@ -427,19 +443,7 @@ impl Loop {
 
     fn dispatch(&mut self, token: u64) {
         if token == SIGNALS {
-            for signal in os::received() {
-                let signal = match signal {
-                    Received::Interrupt => Signal::Interrupt,
-                    Received::Terminate => Signal::Terminate,
-                    Received::Hangup => Signal::Hangup,
-                    Received::Child => {
-                        self.look_for_ends();
-                        continue;
-                    }
-                };
-                self.happened.push_back(Happened::Signal(signal));
-            }
-            return;
+            return self.hear_signals();
         }
         if token == TERMINAL {
             return self.hear();
@@ -561,6 +565,7 @@ impl Loop {
         os::signal_group(child.pid, Sent::Term);
         os::signal_group(child.pid, Sent::Continue);
         self.set_timer(id, until);
+        self.unmute(|muted| muted == id);
     }
 
     fn kill_group(&mut self, id: u64) {

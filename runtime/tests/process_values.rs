@@ -65,8 +65,8 @@ fn lines_come_before_the_end_and_in_order() {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let outcome = loop {
         match children.wait() {
-            Happened::Output(_, Stream::Out, line) => out.push(line),
-            Happened::Output(_, Stream::Err, line) => err.push(line),
+            Happened::Output(_, Stream::Out, line) => out.push(line.bytes),
+            Happened::Output(_, Stream::Err, line) => err.push(line.bytes),
             Happened::Done(_, outcome) => break outcome,
             other => panic!("{other:?}"),
         }

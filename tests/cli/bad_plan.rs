@@ -149,6 +149,33 @@ fn a_plan_with_a_value_that_grows_without_end() {
     folder.bounded(&["disasm", "bomb.rrb"]).go().exits(0);
 }
 
+/// The same to a size that one default may have, and shared by as many as there are.
+#[test]
+fn a_plan_with_a_value_that_many_share() {
+    let (folder, bytes) = built(GOOD);
+    for (depth, inputs, code) in [(20, 1, 0), (20, 40, 2), (21, 1, 2)] {
+        let mut plan = codec::decode(&bytes).unwrap();
+        let mut before = u32::try_from(plan.constants.len()).unwrap();
+        plan.constants.push(Const::Int(1));
+        for _ in 0..depth {
+            let first = u32::try_from(plan.parts.len()).unwrap();
+            plan.parts.extend([before, before]);
+            plan.constants.push(Const::List { first, count: 2 });
+            before += 1;
+        }
+        for number in 0..inputs {
+            plan.inputs.push(Input {
+                name: plan.texts.add(&format!("v{number}")),
+                default: Some(before),
+            });
+        }
+        folder.write("shared.rrb", codec::encode(&plan));
+        let args = ["run", "shared.rrb", "--validate-only"];
+        let said = folder.bounded(&args).go().exits(code);
+        assert_eq!(said.err.contains("RRC0703"), code == 2, "{said:?}");
+    }
+}
+
 #[test]
 fn check_of_a_plan_says_what_it_is() {
     let folder = Folder::with("a.yaml", GOOD);

@@ -189,6 +189,37 @@ fn a_second_signal_does_not_wait_for_the_stubborn() {
 }
 
 #[test]
+fn what_a_paused_run_waits_for_is_asked_to_end_before_it_is_ended() {
+    let folder = Folder::new();
+    folder.write(
+        "gate.yaml",
+        "name: g\nversion: 1.0.0\ndescription: d\nstages:\n\
+         - {name: one, approval: {required: true, prompt: 'go?'}, steps: [{id: x, type: bash, command: 'true'}]}\n\
+         - {name: two, steps: [{id: y, type: bash, command: 'true'}]}\n",
+    );
+    let trap = "trap \"touch cleaned; exit 3\" TERM; echo $$ > pid; while :; do sleep 0.1; done";
+    let steps = format!(
+        "- {{id: a, type: recipe, parallel_group: g, recipe: gate.yaml}}\n\
+         - {{id: b, type: bash, parallel_group: g, command: '{trap}'}}\n"
+    );
+    folder.write("a.yaml", amplifier(&steps));
+    for (args, code) in [(&[][..], 143), (&["--timeout", "3"][..], 1)] {
+        let mut all = vec!["run", "a.yaml", "--output-format", "events"];
+        all.extend(args);
+        let running = folder.rrc(&all).start();
+        ready(&folder, "pid");
+        std::thread::sleep(Duration::from_millis(500));
+        if args.is_empty() {
+            running.signal("TERM");
+        }
+        running.end().exits(code).out_has("approval:requested");
+        assert!(folder.has("cleaned"));
+        std::fs::remove_file(folder.file("cleaned")).unwrap();
+        std::fs::remove_file(folder.file("pid")).unwrap();
+    }
+}
+
+#[test]
 fn the_stubborn_are_ended_after_their_time() {
     let folder = Folder::new();
     let (running, pid) = started(&folder, "stubborn.sh", "text");

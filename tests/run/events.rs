@@ -249,3 +249,20 @@ fn events_are_told_as_they_happen() {
     folder.sh(script).go().exits(0);
     assert!(folder.read("seen").lines().count() >= 8);
 }
+
+#[test]
+fn a_line_as_long_as_a_piece_is_a_line() {
+    let steps = "- {id: a, type: bash, stream: true, command: \
+                 'head -c 65536 /dev/zero | tr \"\\\\0\" x; echo; echo next; printf last'}\n";
+    let folder = Folder::with("a.yaml", amplifier(steps));
+    let args = ["run", "a.yaml", "--output-format", "events"];
+    let events = folder.rrc(&args).go().exits(0).lines();
+    let mut said = String::new();
+    for event in events.iter().filter(|event| event["line"].is_string()) {
+        said += event["line"].as_str().expect("a line");
+        said += "|";
+    }
+    // A long line comes in pieces.
+    let said = said.replace("x|x", "xx");
+    assert!(said.ends_with("x|next|last|"), "{}", &said[65_500..]);
+}

@@ -2,6 +2,9 @@
 
 use crate::binary::{Folder, eventually};
 use crate::{amplifier, run, step};
+use rrc_vm::codec;
+use rrc_vm::isa::{Instr, Word};
+use rrc_vm::plan::{Const, HostKind};
 use serde_json::json;
 use std::time::Duration;
 
@@ -246,4 +249,25 @@ fn what_a_recipe_gives_does_not_depend_on_when_its_name_is_known() {
     assert_eq!(all["context"]["late"], given);
     let given = json!({"own": 1, "inner": "in", "mine": "changed", "same": "same"});
     assert_eq!(all["context"]["first"], given);
+}
+
+#[test]
+fn a_plan_may_say_any_depth() {
+    let steps = format!("{PICK}- {{id: call, type: recipe, recipe: '{{{{which}}}}'}}\n");
+    let folder = folder(&steps);
+    folder.rrc(&["build", "a.yaml"]).go().exits(0);
+    let mut plan = codec::decode(&folder.bytes("a.rrb")).unwrap();
+    let kind = |host: u32| plan.calls[host as usize].kind;
+    let calls = |word: &Word| match word.instr() {
+        Instr::HostOr { call, .. } => kind(call) == HostKind::Recipe,
+        _ => false,
+    };
+    let at = plan.code.iter().position(calls).expect("a call");
+    let constant = u32::try_from(plan.constants.len()).unwrap();
+    plan.constants.push(Const::Int(i64::MAX));
+    // The last argument.
+    plan.code[at - 1] = Instr::Const { constant }.into();
+    folder.write("a.rrb", codec::encode(&plan));
+    let said = folder.rrc(&["run", "a.rrb"]).go().exits(1);
+    assert!(said.out.contains("deeper than"), "{said:?}");
 }

@@ -155,6 +155,16 @@ fn somebody_who_is_asked_can_answer_and_can_stop_the_run() {
 }
 
 #[test]
+fn what_is_typed_of_an_answer_stops_nothing() {
+    let said = at_the_gate("y\\004'; sleep 1; printf '\\n", "--color never", 0);
+    assert!(said.contains("completed b"), "{said}");
+    let said = at_the_gate("y\\004'; sleep 1; printf '\\003", "--color never", 130);
+    assert!(!said.contains("completed b"), "{said}");
+    let said = at_the_gate("y\\004'; sleep 4; printf '", "--timeout 1.5", 1);
+    assert!(said.contains("longer than allowed"), "{said}");
+}
+
+#[test]
 fn what_was_typed_before_a_question_is_no_answer_to_it() {
     let said = at_the_gate("y\\n", "--set nap=1.5", 4);
     assert!(said.contains("go?") && said.contains("paused"), "{said}");

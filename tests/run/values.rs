@@ -331,3 +331,15 @@ fn a_value_for_a_name_that_rrc_sets_itself_is_not_passed_over_in_silence() {
     assert!(!said.err.contains("itself"), "{}", said.err);
     assert_eq!(folder.read("ran"), "x\n");
 }
+
+#[test]
+fn long_values_arrive_where_few_descriptors_may_be_open() {
+    let steps = "- {id: a, type: bash, command: 'head -c 300000 /dev/zero | tr \"\\\\0\" x', output: big}\n\
+                 - {id: b, type: bash, command: 'printf %s {{big}} | wc -c', output: size}\n";
+    for least in [64, 60, 40] {
+        let folder = Folder::with("a.yaml", amplifier(steps));
+        let script = format!("ulimit -n {least}; exec \"$RRC\" run a.yaml --output-format json");
+        let all = folder.sh(&script).go().exits(0).json();
+        assert_eq!(all["context"]["size"], "300000\n", "{least}");
+    }
+}

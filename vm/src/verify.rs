@@ -13,15 +13,22 @@ mod targets;
 
 use crate::isa::Kind;
 use crate::plan::{Const, Function, Place, Plan};
+use crate::value::Value;
 use std::fmt;
 
 /// The highest a stack of one function may grow, without its locals.
 pub const MAX_HEIGHT: usize = 1024;
 /// How deep constants may nest.
 pub const MAX_CONST_DEPTH: u16 = 128;
-/// How large a constant may be when it is written out, in bytes of text and parts: constants may
-/// stand in others many times, and a small file would otherwise stand for an endless value.
+/// How large a constant may be when it is written out, and all defaults of inputs together, if the plan
+/// itself is not larger: constants may stand in others many times, and a small file would otherwise stand
+/// for an endless value. In bytes: those of texts, and for each part what a value takes.
 pub const MAX_CONST_SIZE: u64 = 1 << 26;
+/// The most fuel and bytes of memory that a plan may allow its run; the compiler allows all of it. More
+/// would be a run that nobody sees an end of.
+pub const MAX_FUEL: u64 = 20_000_000_000;
+pub const MAX_MEMORY: u64 = 4 << 30;
+const VALUE: u64 = size_of::<Value>() as u64;
 
 /// A plan that was checked. Only [`verify`] makes one.
 #[derive(Debug)]
@@ -89,6 +96,9 @@ fn limits(plan: &Plan) -> Result<(), Rejected> {
     if plan.limits.fuel == 0 || plan.limits.memory == 0 {
         return reject(0, "a limit of nothing lets nothing run");
     }
+    if plan.limits.fuel > MAX_FUEL || plan.limits.memory > MAX_MEMORY {
+        return reject(0, "a limit is higher than there is reason for");
+    }
     Ok(())
 }
 
@@ -129,15 +139,16 @@ fn constants(plan: &Plan) -> Result<(), Rejected> {
     let mut seen: Vec<(u16, u64)> = Vec::with_capacity(plan.constants.len());
     // Runs may not be shared without end, or a small file would stand for a huge constant.
     let mut parts_left = plan.parts.len();
+    let most = MAX_CONST_SIZE.max(plan.texts.all.len() as u64 + plan.parts.len() as u64 * VALUE);
     for (id, constant) in plan.constants.iter().enumerate() {
         let (first, count, width) = match *constant {
             Const::Null | Const::Bool(_) | Const::Int(_) | Const::Float(_) => {
-                seen.push((0, 1));
+                seen.push((0, VALUE));
                 continue;
             }
             Const::Text(value) => {
                 let size = text(plan, id, "text of a constant", value)?;
-                seen.push((0, 1 + size));
+                seen.push((0, VALUE + size));
                 continue;
             }
             Const::List { first, count } => (first as usize, count as usize, 1),
@@ -156,7 +167,7 @@ fn constants(plan: &Plan) -> Result<(), Rejected> {
                 "a constant points outside of the parts, or shares too many of them",
             );
         };
-        let (mut depth, mut size) = (0, 1u64);
+        let (mut depth, mut size) = (0, VALUE);
         for pair in run.chunks_exact(width) {
             if let [key, _] = *pair {
                 size += text(plan, id, "key of a constant", key)?;
@@ -171,10 +182,19 @@ fn constants(plan: &Plan) -> Result<(), Rejected> {
         if depth >= MAX_CONST_DEPTH {
             return reject(id, "a constant nests too deeply");
         }
-        if size > MAX_CONST_SIZE {
+        if size > most {
             return reject(id, "a constant is too large when written out");
         }
         seen.push((depth + 1, size));
+    }
+    let mut left = most;
+    for (at, input) in plan.inputs.iter().enumerate() {
+        let size = input.default.and_then(|id| seen.get(id as usize));
+        let after = left.checked_sub(size.map_or(0, |&(_, size)| size));
+        let Some(after) = after else {
+            return reject(at, "the defaults of inputs are too large when written out");
+        };
+        left = after;
     }
     Ok(())
 }

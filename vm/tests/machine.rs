@@ -651,3 +651,21 @@ fn slices_change_nothing_and_a_halt_closes_what_is_open() {
     assert!(matches!(finished.outcome, Ok(Value::Failure(failure))
         if failure.kind == FailureKind::Interrupted));
 }
+
+#[test]
+fn the_items_of_a_list_have_a_bound_together() {
+    let mut code = vec![Instr::Null {}, Instr::Store { local: 1 }];
+    for _ in 0..3 {
+        code.extend([Instr::Load { local: 1 }; 255]);
+        code.extend([Instr::List { items: 255 }, Instr::Store { local: 1 }]);
+    }
+    code.extend([Instr::Null {}, Instr::Take { local: 0 }, Instr::Return {}]);
+    let mut machine = machine(&code, &[]);
+    let Poll::Done(finished) = machine.poll() else {
+        panic!("it does not end");
+    };
+    let fault = finished.outcome.map_err(|fault| fault.kind).err();
+    assert_eq!(fault, Some(FaultKind::OutOfMemory));
+    // None of it was looked at that does not fit.
+    assert!(machine.used_fuel() < LIMITS.memory / 24);
+}

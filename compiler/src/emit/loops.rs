@@ -591,8 +591,6 @@ fn binds_value(body: &Step) -> bool {
 /// The field of a task's result that says that the unit is to end.
 pub const ENDED: &str = "ended";
 
-/// The locals of a loop: its items, what is collected of all of them, the last value and what of
-/// it is collected, the position; and its step.
 /// Tasks whose results are being taken.
 #[derive(Clone, Copy)]
 struct Joining {
@@ -625,6 +623,8 @@ impl Joining {
     }
 }
 
+/// The locals of a loop: its items, what is collected of all of them, the last value and what of
+/// it is collected, the position; and its step.
 #[derive(Clone, Copy)]
 struct Run {
     items: u8,

@@ -23,14 +23,10 @@ use crate::source::Sources;
 use builder::{Code, Tables, Writer};
 use rrc_vm::isa::{Instr, Kind};
 use rrc_vm::plan::{Input, Limits, Need, NeedKind, Plan, SourceInfo};
+use rrc_vm::verify::{MAX_FUEL, MAX_MEMORY};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use step::Exits;
-
-/// Fuel of a plan: enough for every loop that the limits of a recipe allow, and still an end.
-const FUEL: u64 = 20_000_000_000;
-/// Bytes that the values of a run may take.
-const MEMORY: u64 = 4 << 30;
 
 /// Writes the code of one program.
 struct Emitter<'a> {
@@ -269,8 +265,9 @@ impl<'a> Emitter<'a> {
             name,
             dialect,
             limits: Limits {
-                fuel: FUEL,
-                memory: MEMORY,
+                // Enough for every loop that the limits of a recipe allow, and still an end.
+                fuel: MAX_FUEL,
+                memory: MAX_MEMORY,
                 steps: self.program.units[0].limits.steps,
                 depth: self.program.units[0].limits.depth,
             },

@@ -38,7 +38,9 @@ impl Driver<'_> {
         if asked.kind != Some(HostKind::Recipe) || answered || self.stopping.is_some() {
             return Some((asked, args));
         }
-        let depth = machines.depth(which) + args.int("depth").unwrap_or(0) + 1;
+        // What a plan says of it may be any number.
+        let inside = args.int("depth").unwrap_or(0).saturating_add(1);
+        let depth = machines.depth(which).saturating_add(inside);
         let limit = machines.depth_limit();
         let found = match depth > limit {
             true => Err(format!(

@@ -159,7 +159,7 @@ impl Driver<'_> {
         let turn = match iteration {
             Some(turn_of) => {
                 let outer = turn.map_or("", |turn| turn);
-                Some(format!("{outer}#{}", turn_of - 1).into())
+                Some(format!("{outer}#{}", turn_of.saturating_sub(1)).into())
             }
             None => turn.cloned(),
         };

@@ -4,7 +4,7 @@ use super::agents::Asking;
 use super::machines::Machines;
 use super::staging::staged;
 use super::{Driver, Stop};
-use crate::capture::LONGEST_LINE;
+use crate::capture::Piece;
 use crate::event::{RecordId, StepRef, What};
 use crate::journal::Print;
 use crate::process::{self, ChildId, Happened, Request, Stream, TimerId};
@@ -282,11 +282,12 @@ impl Driver<'_> {
     /// What runs next may need the very files that something is still putting in order.
     fn may_start(&self) -> bool {
         self.stopping.is_none()
+            && !self.os.holds_lines()
             && self.ending.is_empty()
             && self.children.len() < self.settings.jobs.clamp(1, self.os.room())
     }
 
-    fn start_waiting(&mut self) {
+    pub(super) fn start_waiting(&mut self) {
         while self.may_start() {
             let Some(job) = self.waiting.pop_front() else {
                 return;
@@ -364,7 +365,10 @@ impl Driver<'_> {
         if let Some(why) = self.stopping.as_ref().filter(|_| self.children.is_empty()) {
             return machine.halt(&why.words());
         }
-        match self.os.wait() {
+        let Some(happened) = self.next() else {
+            return;
+        };
+        match happened {
             Happened::Done(child, outcome) => {
                 self.end_line(child);
                 if let Some(running) = self.children.remove(&child) {
@@ -602,9 +606,9 @@ impl Driver<'_> {
 
     /// A line that a child wrote, or a piece of a long one. The end of a piece is kept until the
     /// next comes: a secret may go on there.
-    fn line(&mut self, child: ChildId, stream: Stream, line: Vec<u8>) {
+    fn line(&mut self, child: ChildId, stream: Stream, line: Piece) {
         let stderr = matches!(stream, Stream::Err);
-        let whole = line.len() < LONGEST_LINE;
+        let Piece { bytes: line, ends } = line;
         let kept = self.pieces.remove(&(child, stderr));
         let mut line = match kept {
             Some(mut kept) => {
@@ -613,7 +617,7 @@ impl Driver<'_> {
             }
             None => line,
         };
-        if !whole {
+        if !ends {
             let at = line.len().saturating_sub(self.secrets.window());
             let rest = line.split_off(self.secrets.end_before(&line, at));
             self.pieces.insert((child, stderr), rest);
@@ -650,12 +654,21 @@ impl Driver<'_> {
 
     /// The first time, everything is asked to end; the second time, it is ended.
     pub(super) fn stop(&mut self, why: Stop) {
-        let children: Vec<ChildId> = self.children.keys().copied().collect();
-        match self.stopping {
-            None => children.into_iter().for_each(|child| self.os.stop(child)),
-            Some(_) => children.into_iter().for_each(|child| self.os.kill(child)),
+        if matches!(why, Stop::Signal(_)) {
+            self.settings.ways.hurry();
         }
-        self.stopping.get_or_insert(why);
+        let children: Vec<ChildId> = self.children.keys().copied().collect();
+        // A run that pauses has asked nothing to end: it waits for what runs.
+        let first = matches!(self.stopping, None | Some(Stop::Pause { .. }));
+        for child in children {
+            match first {
+                true => self.os.stop(child),
+                false => self.os.kill(child),
+            }
+        }
+        if first {
+            self.stopping = Some(why);
+        }
         self.os.forget_line();
         self.questions.clear();
         for job in std::mem::take(&mut self.waiting) {

@@ -26,8 +26,9 @@ pub const TEXT_MAX: usize = 96 * 1024;
 /// The most that variables may add to the environment.
 pub const ENVIRONMENT_MAX: usize = 512 * 1024;
 const ARGUMENT_MAX: usize = 128 * 1024 - 1;
-/// Scripts use low descriptor numbers by hand, and bash keeps its own from 10 on.
-const LEAST_DESCRIPTOR: i32 = 64;
+/// Scripts use low descriptor numbers by hand, and bash keeps its own from 10 on: where there are so many,
+/// ours is none of those, and else it is as high as can be.
+const LEAST_DESCRIPTORS: [i32; 4] = [64, 40, 20, 10];
 
 pub struct Launched {
     pub pid: u32,
@@ -520,7 +521,13 @@ impl<'a> Parcel<'a> {
 
 /// A file that only the child has, and the path by which it opens it.
 fn private_file() -> io::Result<(File, String)> {
-    let file = os::move_above(os::private_file()?, LEAST_DESCRIPTOR)?;
+    let file = os::private_file()?;
+    let moved = LEAST_DESCRIPTORS.iter();
+    let mut moved = moved.filter_map(|least| os::move_above(&file, *least).ok());
+    let file = match moved.next() {
+        Some(moved) => moved,
+        None => os::move_above(&file, 3)?,
+    };
     let path = format!("/dev/fd/{}", file.as_raw_fd());
     Ok((file, path))
 }

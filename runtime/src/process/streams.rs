@@ -1,8 +1,11 @@
 //! What children write and read: their output is captured, their input is fed.
 
-use super::{ChildId, Happened, Loop, Part, Stream, part_of, token};
+use super::{ChildId, Happened, Loop, Part, Phase, Stream, part_of, token};
 use crate::os::{self, Interest};
 use std::io::{self, PipeWriter, Write as _};
+
+/// What may have happened and not been looked at while children that end are still listened to.
+const LAST_WORDS: usize = 4096;
 
 /// Bytes on their way to a standard input.
 pub(super) struct Feed {
@@ -13,7 +16,60 @@ pub(super) struct Feed {
 }
 
 impl Loop {
+    /// Whether to leave the lines of children unread for now: a child that is told line by line waits
+    /// then, once its pipe is full. False if that is how it is already.
+    pub fn hold_lines(&mut self, hold: bool) -> bool {
+        let changed = std::mem::replace(&mut self.holding, hold) != hold;
+        if changed && !hold {
+            self.unmute(|_| true);
+        }
+        changed
+    }
+
+    pub fn holds_lines(&self) -> bool {
+        self.holding
+    }
+
+    /// A child that is being ended says its last words all the same, as it might wait for them to be read.
+    fn is_held(&self, id: u64) -> bool {
+        let Some(child) = self.children.get(&id).filter(|_| self.holding) else {
+            return false;
+        };
+        let ends = matches!(child.phase, Phase::Terminating(_) | Phase::Lingering(_));
+        child.lines.is_some() && !(ends && self.happened.len() < LAST_WORDS)
+    }
+
+    fn mute(&mut self, id: u64, stream: Stream) {
+        let child = self.children.get(&id);
+        if let Some(pipe) = child.and_then(|child| child.streams[stream as usize].as_ref()) {
+            self.poller.remove(pipe, token(id, part_of(stream)));
+            self.muted.push((id, stream));
+        }
+    }
+
+    pub(super) fn unmute(&mut self, which: impl Fn(u64) -> bool) {
+        for (id, stream) in std::mem::take(&mut self.muted) {
+            if !which(id) {
+                self.muted.push((id, stream));
+                continue;
+            }
+            let Some(child) = self.children.get_mut(&id) else {
+                continue;
+            };
+            let Some(pipe) = &child.streams[stream as usize] else {
+                continue;
+            };
+            let token = token(id, part_of(stream));
+            if let Err(error) = self.poller.add(pipe, token, Interest::Read) {
+                child.io_error = Some(error.to_string());
+            }
+        }
+    }
+
     pub(super) fn listen_once(&mut self, id: u64, stream: Stream) {
+        if self.is_held(id) {
+            return self.mute(id, stream);
+        }
         self.read(id, stream, 1);
         self.finish_if_quiet(id);
     }

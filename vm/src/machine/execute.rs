@@ -373,6 +373,7 @@ impl Machine {
                     let mut texts = Vec::with_capacity(task.stack.len() - start);
                     for value in task.stack.drain(start..) {
                         texts.push(self.render(&value)?);
+                        self.keep(texts.iter().map(|text| text.len() as u64).sum())?;
                     }
                     let base = texts.first().map_or("", |base| base);
                     let values = texts.get(1..).unwrap_or(&[]);
@@ -380,9 +381,7 @@ impl Machine {
                 }
                 Instr::List { items } => {
                     let start = many!(items);
-                    for item in &task.stack[start..] {
-                        self.nest(item)?;
-                    }
+                    self.nest_all(&task.stack[start..])?;
                     let items: Vec<Value> = task.stack.drain(start..).collect();
                     push!(Value::list(items));
                 }

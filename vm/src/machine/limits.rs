@@ -96,6 +96,22 @@ impl Machine {
         self.produce(24)
     }
 
+    /// The same for all items of a list: together they are no heavier than one may be, so that the work of
+    /// one instruction has a bound.
+    pub(super) fn nest_all(&mut self, items: &[Value]) -> Result<(), FaultKind> {
+        let mut bytes = 0;
+        for item in items {
+            if matches!(item, Value::List(_) | Value::Map(_)) {
+                let weight = self.weigh(item)?;
+                bytes += weight.bytes;
+                self.keep(bytes)?;
+                self.charge(weight.nodes >> 2)?;
+            }
+            self.produce(24)?;
+        }
+        Ok(())
+    }
+
     fn weigh(&self, value: &Value) -> Result<Weight, FaultKind> {
         weigh(value, self.limits.memory).map_err(|unfit| match unfit {
             Unfit::TooDeep => FaultKind::TooDeep,

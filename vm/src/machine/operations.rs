@@ -38,6 +38,7 @@ impl Machine {
         let mut bytes = 0u64;
         for part in parts {
             bytes = bytes.saturating_add(self.read(part)?);
+            self.keep(bytes)?;
         }
         self.produce(bytes)?;
         let mut all = String::with_capacity(bytes as usize);

@@ -2,7 +2,7 @@
 
 use super::{MAIN, X, plan};
 use rrc_vm::isa::Instr;
-use rrc_vm::verify::{Rejected, verify};
+use rrc_vm::verify::{MAX_FUEL, MAX_MEMORY, Rejected, verify};
 
 fn rejected(code: &[Instr]) -> Rejected {
     verify(plan(&[(MAIN.0, MAIN.1, code)])).expect_err("the verifier finds it")
@@ -147,5 +147,19 @@ fn what_jumps_bring_is_found_however_far_and_back() {
         assert!(verify(plan(&[(MAIN.0, MAIN.1, &code)])).is_ok());
         code[far as usize + 1] = Instr::Jump { to: 0 };
         why(&code, far + 1, "different height");
+    }
+}
+
+#[test]
+fn no_plan_allows_its_run_more_than_there_is_reason_for() {
+    let code = [Instr::Null {}, Instr::Take { local: 0 }, Instr::Return {}];
+    let with = |fuel, memory| {
+        let mut plan = plan(&[(MAIN.0, MAIN.1, &code)]);
+        (plan.limits.fuel, plan.limits.memory) = (fuel, memory);
+        verify(plan).map(|_| ()).map_err(|found| found.what)
+    };
+    assert_eq!(with(MAX_FUEL, MAX_MEMORY), Ok(()));
+    for (fuel, memory) in [(MAX_FUEL + 1, 1), (1, MAX_MEMORY + 1), (u64::MAX, u64::MAX)] {
+        assert!(with(fuel, memory).is_err_and(|what| what.contains("higher")));
     }
 }
