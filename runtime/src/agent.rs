@@ -228,10 +228,10 @@ pub fn request(
         .next()
         .filter(|word| !word.is_empty())
         .ok_or_else(|| format!("the agent command `{command}`: the command is empty"))?;
-    let is_path = program.contains('/') && !program.starts_with('~');
-    let program = match is_path {
-        true => agents.base.join(program).to_string_lossy().into_owned(),
-        false => program,
+    let program = match at_home(&program) {
+        Some(program) => program,
+        None if program.contains('/') => agents.base.join(program).to_string_lossy().into_owned(),
+        None => program,
     };
     let mut request = Request::new(program);
     request.args = words.collect();
@@ -250,6 +250,13 @@ fn words(plan: &Rc<Verified>, values: Map) -> Result<Vec<String>, String> {
                 return match argv {
                     Some((_, Value::List(words))) => {
                         Ok(words.iter().map(|word| render(word).to_string()).collect())
+/// The path of a program below the home directory, if it is one.
+fn at_home(program: &str) -> Option<String> {
+    let rest = program.strip_prefix("~/")?;
+    let home = PathBuf::from(std::env::var_os("HOME")?);
+    Some(home.join(rest).to_string_lossy().into_owned())
+}
+
                     }
                     _ => Err("it is not a single command".to_string()),
                 };
