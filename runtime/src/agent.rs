@@ -179,6 +179,10 @@ fn asks(command: &str, name: &str) -> bool {
 }
 
 /// The process that asks the question, or what is wrong with the command.
+/// Stands for a prompt that is empty until the words are made: empty ones are left out, and a program
+/// whose last word is missing takes the next for it. No text holds this character.
+const NOTHING: &str = "\u{fdd0}";
+
 pub fn request(
     commands: &Commands,
     question: &Question<'_>,
@@ -221,6 +225,11 @@ pub fn request(
                 Err(format!("there is no value `{name}`; there are {values}"))
             }
             None => words(plan, question.values()),
+            None if question.prompt.is_empty() && stdin.is_none() => {
+                question.prompt = NOTHING;
+                let words = words(plan, question.values())?.into_iter();
+                Ok(words.map(|word| word.replace(NOTHING, "")).collect())
+            }
         })
         .map_err(|words| format!("the agent command `{command}`: {words}"))?;
     let mut words = words.into_iter();

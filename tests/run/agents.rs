@@ -312,6 +312,43 @@ fn the_path_of_a_program_begins_where_it_is_written_down() {
 #[test]
 fn a_recovery_is_told_in_a_line_of_its_own() {
     let folder = Folder::with(
+#[test]
+fn a_program_below_the_home_directory_is_found() {
+    let folder = folder("", "~/bin/me {prompt}");
+    program(&folder, "home/bin/me", "printf 'me: %s' \"$1\"");
+    folder.write(
+        "a.yaml",
+        amplifier("- {id: a, agent: x, prompt: go, output: a}\n"),
+    );
+    let home = folder.file("home").display().to_string();
+    let args = ["run", "a.yaml", "--output-format", "json"];
+    let all = folder.rrc(&args).env("HOME", &home).go().exits(0).json();
+    assert_eq!(all["context"]["a"], "me: go");
+    std::fs::remove_file(folder.file("home/bin/me")).unwrap();
+    let said = folder.rrc(&args).env("HOME", &home).go().exits(2);
+    said.err_has("/home/bin/me");
+}
+
+#[test]
+fn what_is_wrong_with_a_command_is_said_before_anything_runs() {
+    let folder = folder("", "bash -c 'echo got: {prompt}'");
+    folder.write(
+        "a.yaml",
+        "name: t\nversion: 1.0.0\ndescription: d\ncontext: {p: ''}\nsteps:\n\
+         - {id: a, agent: x, prompt: 'say {{p}}', output: a}\n",
+    );
+    let evil = ["run", "a.yaml", "-s", "p=$(touch OWNED)"];
+    let said = folder.rrc(&evil).go().exits(2);
+    said.err_has("rrc.toml:2:32: [RRC0501] `bash` would execute the value\nhelp: pass it as");
+    assert!(!folder.has("OWNED"));
+    folder.write("rrc.toml", "[agent]\ncommand = \"echo {prompt} > f\"\n");
+    let said = folder.rrc(&evil).go().exits(0);
+    let said = said.err_has("rrc.toml:2:26: warning: [RRC0505] ");
+    said.err_has("\nhelp: ");
+    let quiet = ["run", "-q", "a.yaml"];
+    folder.rrc(&quiet).go().exits(0).no_err();
+}
+
         "a.yaml",
         "# rrc: dialect = amplihack\nname: a\nsteps:\n  - {id: call, recipe: fragile.yaml, recovery_on_failure: true}\n",
     );
