@@ -290,10 +290,13 @@ fn a_known_agent_is_found_by_itself_or_by_name() {
         let said = folder.rrc(&all).env("PATH", &path).go().exits(0).json();
         said["context"]["a"].as_str().unwrap().to_string()
     };
-    assert_eq!(answer(&[]), "claude:-p claude:go claude:--model claude:m ");
+    assert_eq!(
+        answer(&[]),
+        "claude:-p claude:--model=m claude:-- claude:go "
+    );
     assert_eq!(
         answer(&["--agent", "codex"]),
-        "codex:exec codex:--model codex:m codex:go "
+        "codex:exec codex:--model=m codex:-- codex:go "
     );
 }
 
@@ -309,9 +312,6 @@ fn the_path_of_a_program_begins_where_it_is_written_down() {
     assert_eq!(all["context"]["a"], "go in work");
 }
 
-#[test]
-fn a_recovery_is_told_in_a_line_of_its_own() {
-    let folder = Folder::with(
 #[test]
 fn a_program_below_the_home_directory_is_found() {
     let folder = folder("", "~/bin/me {prompt}");
@@ -349,6 +349,9 @@ fn what_is_wrong_with_a_command_is_said_before_anything_runs() {
     folder.rrc(&quiet).go().exits(0).no_err();
 }
 
+#[test]
+fn a_recovery_is_told_in_a_line_of_its_own() {
+    let folder = Folder::with(
         "a.yaml",
         "# rrc: dialect = amplihack\nname: a\nsteps:\n  - {id: call, recipe: fragile.yaml, recovery_on_failure: true}\n",
     );
