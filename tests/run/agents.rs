@@ -161,6 +161,9 @@ fn an_agent_may_put_a_recipe_right() {
     let all = run(&folder, &[], 0);
     assert_eq!(step(&all, "call")["status"], "completed");
     assert_eq!(all["context"]["after"], "on");
+    let asks = "an agent is asked to put right what failed";
+    let warnings = |all: &serde_json::Value| step(all, "call")["warnings"].clone();
+    assert_eq!(warnings(&all), serde_json::json!([asks]));
     let asked = folder.read("asked");
     assert!(
         asked.contains("step `call`") && asked.contains("broken"),
@@ -168,6 +171,13 @@ fn an_agent_may_put_a_recipe_right() {
     );
     folder.write("answer", "it could not be recovered");
     let all = run(&folder, &[], 1);
+    let lost = "the agent has not put right what failed";
+    assert_eq!(warnings(&all), serde_json::json!([asks, lost]));
+    std::fs::remove_file(folder.file("answer")).unwrap();
+    let none = "the agent that was asked has failed: the command exited with code 1";
+    let said = warnings(&run(&folder, &[], 1));
+    assert_eq!(said[0], asks);
+    assert!(said[1].as_str().unwrap().starts_with(none), "{said}");
     assert!(
         step(&all, "call")["error"]
             .as_str()
