@@ -35,7 +35,8 @@ pub use children::{
     signal_process,
 };
 pub use files::{
-    forget_typed, may_execute, move_above, private_file, read, set_inherited, set_nonblocking,
+    columns, forget_typed, may_execute, move_above, private_file, read, set_inherited,
+    set_nonblocking,
 };
 pub use limit::DescriptorLimit;
 pub use listing::{Listed, environment_of, processes};
