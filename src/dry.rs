@@ -1,7 +1,7 @@
 //! `rrc run --dry-run`: what would run, without running it.
 
 use crate::Streams;
-use crate::results::{Clock, put_warnings};
+use crate::results::{Clock, printable, put_warnings};
 use rrc_compiler::ir::{EXCLUDE_TAGS, INCLUDE_TAGS, Program};
 use rrc_compiler::sketch::{Planned, Sketched, sketch};
 use rrc_vm::convert::to_json;
@@ -70,11 +70,11 @@ fn show(step: &Planned, depth: usize, streams: &mut Streams<'_>) -> io::Result<(
         streams.out,
         "{indent}{} {} ({})",
         status(step),
-        step.id,
+        printable(&step.id),
         step.kind.word()
     )?;
     for line in step.text.iter().flat_map(|text| text.trim_end().lines()) {
-        writeln!(streams.out, "{indent}  | {line}")?;
+        writeln!(streams.out, "{indent}  | {}", printable(line))?;
     }
     for (name, value) in &step.values {
         match value {

@@ -5,7 +5,7 @@
 //! and only for steps that take long enough to be seen: quick ones cost a line in a table.
 
 use crate::cli::{Global, RunArgs, RunFormat};
-use crate::results;
+use crate::results::{self, Look};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rrc_runtime::event::{Event, What};
 use rrc_runtime::os;
@@ -90,10 +90,19 @@ fn line(event: &Event, starts_only: bool, err: &mut dyn Write) -> io::Result<()>
         return Ok(());
     };
     match &event.what {
-        What::StepStart => writeln!(err, "started {} ({})", step.path, step.kind.word()),
-        What::Iteration { .. } => writeln!(err, "started {}", step.path),
+        What::StepStart => {
+            let path = results::printable(&step.path);
+            writeln!(err, "started {path} ({})", step.kind.word())
+        }
+        What::Iteration { .. } => writeln!(err, "started {}", results::printable(&step.path)),
         _ if starts_only => Ok(()),
-        _ => results::text_line(event, false, err),
+        _ => {
+            let look = Look {
+                color: false,
+                terminal: io::stderr().is_terminal(),
+            };
+            results::text_line(event, look, err)
+        }
     }
 }
 

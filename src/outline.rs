@@ -1,5 +1,6 @@
 //! `rrc run --explain`: the steps of a recipe and what decides about them.
 
+use crate::results::{printable, printable_lines};
 use rrc_compiler::ir::flow::{Stage, Term, Work};
 use rrc_compiler::ir::{
     Action, Expr, ExprKind, Guard, INCLUDE_TAGS, Literal, Node, OnFailure, Program, Step, visit,
@@ -94,7 +95,7 @@ impl<'a> Outline<'a> {
     }
 
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(out, "{} ({})", self.name, self.dialect)?;
+        writeln!(out, "{} ({})", printable(self.name), self.dialect)?;
         for (name, value) in &self.values {
             writeln!(out, "  {name} = {}", json_text(value))?;
         }
@@ -309,13 +310,15 @@ impl Listing<'_> {
         match entry {
             Entry::Step(step, inner) => {
                 self.number += 1;
-                writeln!(self.out, "{indent}{}. {}", self.number, line(step))?;
+                let line = printable_lines(&line(step));
+                writeln!(self.out, "{indent}{}. {line}", self.number)?;
                 self.entries(inner, depth + 1)
             }
             Entry::Command { text, around } => {
                 self.number += 1;
                 let number = self.number;
-                writeln!(self.out, "{indent}{number}. {text}{}", about(around))
+                let line = printable_lines(&format!("{text}{}", about(around)));
+                writeln!(self.out, "{indent}{number}. {line}")
             }
             Entry::Group {
                 how,

@@ -5,6 +5,7 @@
 
 use crate::cli::{Global, RunArgs};
 use crate::config::Config;
+use crate::results::printable;
 use crate::{Streams, USAGE, agents};
 use rrc_compiler::diagnostic::nearest;
 use rrc_runtime::agent::{self, Agents, Commands, KNOWN, Question};
@@ -127,11 +128,11 @@ impl Preflight<'_> {
             false => self.notices(&path, wrong.is_empty()),
         };
         for notice in notices {
-            writeln!(streams.err, "rrc: {notice}")?;
+            writeln!(streams.err, "rrc: {}", printable(&notice))?;
         }
         wrong.extend(self.wrong_agents(&path));
         for (words, help) in &wrong {
-            writeln!(streams.err, "rrc: {}: {words}", self.file)?;
+            writeln!(streams.err, "rrc: {}: {}", self.file, printable(words))?;
             writeln!(streams.err, "help: {help}")?;
         }
         Ok(wrong.is_empty())

@@ -245,3 +245,41 @@ fn a_plan_is_not_shown_on_a_terminal() {
     let said = folder.sh(script).env("TERM", "xterm").go().exits(2);
     said.out_has("rrc: -o -: a plan is not for a terminal to show");
 }
+
+#[test]
+fn nothing_that_is_shown_does_something_to_a_terminal() {
+    let folder = Folder::with(
+        "a.yaml",
+        "name: t\nversion: 1.0.0\ndescription: d\nsteps:\n\
+         - {id: a, type: bash, stream: true, command: \"printf '\\\\033[2J\\\\033[31mred\\\\007\\\\n'\"}\n\
+         - {id: b, type: bash, command: \"printf '\\\\033[H'\", output: x}\n\
+         - {id: c, type: bash, condition: 'int({{x}}) > 1', command: 'true', on_error: continue}\n",
+    );
+    let sent = on_a_terminal(&folder, "--color never");
+    assert!(
+        sent.contains("a| \\u{1b}[2J\x1b[31mred\\u{7}\x1b[0m"),
+        "{sent:?}"
+    );
+    let steps = "steps:\n- {id: a, command: 'true'}\n";
+    let named = format!("# rrc: dialect = amplihack\nname: \"t\\e[2J\"\n{steps}");
+    let other = Folder::with("a.yaml", named);
+    let after = on_a_terminal(&other, "--color never");
+    assert!(after.contains("t\\u{1b}[2J: completed in"), "{after:?}");
+    for sent in [&sent, &after] {
+        let cleared = sent.contains("\x1b[2J") || sent.contains("\x1b[H");
+        assert!(!cleared, "{sent:?}");
+    }
+    // Elsewhere a line is what the step wrote.
+    let said = folder.rrc(&["run", "a.yaml"]).go().exits(0);
+    said.out_has("a| \x1b[2J\x1b[31mred\x07\n");
+    let agent = "name: a\nversion: 1.0.0\ndescription: \"d\\e[2J\"\nsteps:\n\
+                 - {id: a, agent: x, prompt: \"look\\e[2J\"}\n";
+    folder.write("more/a.yaml", agent);
+    let said = folder
+        .rrc(&["run", "--dry-run", "more/a.yaml"])
+        .go()
+        .exits(0);
+    said.out_has("  | look\\u{1b}[2J\n");
+    let said = folder.rrc(&["list", "-R", "more"]).go().exits(0);
+    said.out_has("d\\u{1b}[2J");
+}
