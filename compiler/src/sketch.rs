@@ -15,7 +15,7 @@ use rrc_vm::flow;
 use rrc_vm::machine::{Machine, Poll};
 use rrc_vm::plan::StepKind;
 use rrc_vm::policy;
-use rrc_vm::shell::readable;
+use rrc_vm::shell::{quote_words, readable};
 use rrc_vm::text::render;
 use rrc_vm::value::{Map, Value};
 use rrc_vm::verify::verify;
@@ -393,9 +393,11 @@ impl Sketch<'_> {
         for part in &script.parts {
             match part {
                 ScriptPart::Source(source) => written.push_str(source),
-                ScriptPart::Paste(expr) | ScriptPart::Words(expr) => {
-                    written.push_str(&self.shown(expr));
-                }
+                ScriptPart::Paste(expr) => written.push_str(&self.shown(expr)),
+                ScriptPart::Words(expr) => match self.value(expr) {
+                    Some(value) => written.push_str(&quote_words(&render(&value))),
+                    None => written.push_str(&self.shown(expr)),
+                },
                 ScriptPart::Delimiter { base, .. } => written.push_str(base),
             }
         }

@@ -684,3 +684,13 @@ fn what_would_run_ends_where_the_limits_end_a_run() {
         .go()
         .exits(0);
 }
+
+#[test]
+fn words_that_would_run_are_quoted_as_they_are_when_they_do() {
+    let recipe = amplifier("- {id: a, type: bash, command: 'printf %s, {{x|words}}'}\n");
+    let recipe = recipe.replace("steps:", "context: {x: ''}\nsteps:");
+    let folder = Folder::with("a.yaml", recipe);
+    let args = ["run", "--dry-run", "a.yaml", "-s", "x=one $(id) it's"];
+    let said = folder.rrc(&args).go().exits(0);
+    said.out_has("  | printf %s, 'one' '$(id)' 'it'\\''s'\n");
+}
