@@ -51,6 +51,7 @@ fn object(step: &Planned) -> Json {
     let mut object = json!({
         "step_id": step.id,
         "status": status(step),
+        "would_run": step.text,
         "output": null,
         "error": null,
         "exit_code": null,
