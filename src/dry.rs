@@ -35,16 +35,36 @@ pub fn dry_run(
         "success": true,
         "run_id": clock.run_id(),
         "error": null,
-        "step_results": steps.iter().map(object).collect::<Vec<Json>>(),
+        "step_results": objects(&steps),
         "context": to_json(&Value::map(context)),
         "duration_ms": 0,
     });
+    let mut asked = Vec::new();
+    approvals(&steps, &mut asked);
+    if !asked.is_empty() {
+        report["approvals"] = json!(asked);
+    }
     put_warnings(&mut report, &Vec::from_iter(cut));
     writeln!(streams.out, "{report}")
 }
 
 fn status(step: &Planned) -> &'static str {
     if step.skipped { "skipped" } else { "planned" }
+}
+
+/// The questions whether to go on, in their order.
+fn approvals(steps: &[Planned], asked: &mut Vec<Json>) {
+    for step in steps {
+        if step.approval {
+            asked.push(json!({"stage": step.id, "prompt": step.text}));
+        }
+        approvals(&step.steps, asked);
+    }
+}
+
+fn objects(steps: &[Planned]) -> Vec<Json> {
+    let steps = steps.iter().filter(|step| !step.approval);
+    steps.map(object).collect()
 }
 
 fn object(step: &Planned) -> Json {
@@ -59,7 +79,7 @@ fn object(step: &Planned) -> Json {
         "duration_ms": 0,
         "stdout_truncated": false,
         "stderr_truncated": false,
-        "step_results": step.steps.iter().map(object).collect::<Vec<Json>>(),
+        "step_results": objects(&step.steps),
     });
     put_warnings(&mut object, &Vec::from_iter(step.limit.clone()));
     object
@@ -67,13 +87,14 @@ fn object(step: &Planned) -> Json {
 
 fn show(step: &Planned, depth: usize, streams: &mut Streams<'_>) -> io::Result<()> {
     let indent = "  ".repeat(depth);
-    writeln!(
-        streams.out,
-        "{indent}{} {} ({})",
-        status(step),
-        printable(&step.id),
-        step.kind.word()
-    )?;
+    let id = printable(&step.id);
+    match step.approval {
+        true => writeln!(streams.out, "{indent}asks for the approval of stage {id}")?,
+        false => {
+            let (status, kind) = (status(step), step.kind.word());
+            writeln!(streams.out, "{indent}{status} {id} ({kind})")?;
+        }
+    }
     for line in step.text.iter().flat_map(|text| text.trim_end().lines()) {
         writeln!(streams.out, "{indent}  | {}", printable(line))?;
     }

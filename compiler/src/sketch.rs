@@ -33,6 +33,8 @@ pub struct Planned {
     /// What scripts would find in their environment for it: known values, or none.
     pub values: Vec<(String, Option<String>)>,
     pub steps: Vec<Planned>,
+    /// It is no step, but the question whether to go on after the stage that it is named after.
+    pub approval: bool,
     /// What keeps the run from doing this, whatever the step says.
     pub limit: Option<String>,
 }
@@ -108,7 +110,7 @@ impl Sketch<'_> {
             }
             let planned = self.step(step, skipped);
             // What only holds steps together is not a step of the user's.
-            match step.kind.is_hidden() {
+            match step.kind.is_hidden() && !planned.approval {
                 true => all.extend(planned.steps),
                 false => all.push(planned),
             }
@@ -146,6 +148,7 @@ impl Sketch<'_> {
             text: None,
             values: Vec::new(),
             steps: Vec::new(),
+            approval: false,
             limit: None,
         };
         if planned.skipped {
@@ -200,7 +203,10 @@ impl Sketch<'_> {
                 }
             }
             Action::Agent(agent) => planned.text = Some(self.text(&agent.prompt)),
-            Action::Approve(approve) => planned.text = Some(self.text(&approve.prompt)),
+            Action::Approve(approve) => {
+                planned.approval = true;
+                planned.text = Some(self.text(&approve.prompt));
+            }
             Action::Call(call) => {
                 planned.text = Some(self.text(&call.recipe));
                 let most = self.limits.depth;
