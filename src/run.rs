@@ -148,12 +148,6 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
         )?;
         return Ok(USAGE);
     }
-    if args.validate_only {
-        if !global.quiet {
-            writeln!(streams.err, "{file} can run")?;
-        }
-        return Ok(OK);
-    }
     if args.explain || args.dry_run {
         return show_plan(&loaded, file, &variables, &secrets, args, streams);
     }
@@ -182,6 +176,12 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
     };
     if !preflight.check(global.quiet, streams)? {
         return Ok(USAGE);
+    }
+    if args.validate_only {
+        if !global.quiet {
+            writeln!(streams.err, "{file} can run")?;
+        }
+        return Ok(OK);
     }
     let clock = Clock::now();
     let settings = Settings {

@@ -280,6 +280,38 @@ fn without_an_agent_nothing_runs_and_all_steps_are_named() {
 }
 
 #[test]
+fn what_cannot_run_is_not_said_to_be_able_to() {
+    let folder = Folder::new();
+    folder.write("bin/unrelated", "");
+    let path = folder.file("bin").display().to_string();
+    folder.write("a.yaml", amplifier("- {id: a, agent: a, prompt: go}\n"));
+    let validated = |command: &str| {
+        folder.write("rrc.toml", command);
+        let args = ["run", "--validate-only", "a.yaml"];
+        folder.rrc(&args).env("PATH", &path).go()
+    };
+    for (command, words) in [
+        ("", "no agent is configured for: a"),
+        (
+            "[agent]\ncommand = \"echo {promt}\"\n",
+            "did you mean `{prompt}`?",
+        ),
+        (
+            "[agent]\ncommand = \"nothing {prompt}\"\n",
+            "there is no program `nothing`",
+        ),
+        ("[agent]\ncommand = \"sh -c {prompt}\"\n", "[RRC0501]"),
+    ] {
+        let said = validated(command).exits(2).no_out().err_has(words);
+        assert!(!said.err.contains("can run"), "{}", said.err);
+    }
+    program(&folder, "ask", "touch asked");
+    let said = validated("[agent]\ncommand = \"./ask {prompt}\"\n");
+    said.exits(0).no_out().err_has("a.yaml can run\n");
+    assert!(!folder.has("asked"));
+}
+
+#[test]
 fn a_known_agent_is_found_by_itself_or_by_name() {
     let folder = Folder::new();
     for name in ["claude", "codex"] {
