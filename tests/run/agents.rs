@@ -343,6 +343,70 @@ fn a_known_agent_is_found_by_itself_or_by_name() {
 }
 
 #[test]
+fn the_command_line_says_who_is_asked_before_the_file_does() {
+    let folder = folder("printf asked", "./ask {prompt}");
+    for (name, at) in [("codex", "bin/codex"), ("mine", "my agents/it's")] {
+        program(&folder, at, &format!("printf '{name}:%s ' \"$@\""));
+    }
+    folder.write("work/x", "");
+    let own = folder.read("rrc.toml") + "[agents.reviewer]\ncommand = \"printf own\"\n";
+    folder.write("rrc.toml", own);
+    folder.write(
+        "a.yaml",
+        amplifier("- {id: a, agent: reviewer, prompt: go, output: a}\n"),
+    );
+    let path = format!("{}:/usr/bin:/bin", folder.file("bin").display());
+    let asked = |args: &[&str]| {
+        let all = [&["run", "a.yaml", "--output-format", "json"], args].concat();
+        let said = folder.rrc(&all).env("PATH", &path).go().exits(0).json();
+        said["context"]["a"].as_str().unwrap().to_string()
+    };
+    assert_eq!(asked(&[]), "own");
+    assert_eq!(
+        asked(&["--agent", "codex"]),
+        "codex:exec codex:-- codex:go "
+    );
+    assert_eq!(asked(&["--agent", "reviewer"]), "own");
+    // A path begins where the command line does, whatever the steps run in.
+    let mine = ["--agent", "./my agents/it's", "-C", "work"];
+    assert_eq!(asked(&mine), "mine:go ");
+    let said = folder.rrc(&["run", "a.yaml", "--agent", "./none"]).go();
+    said.exits(2)
+        .err_has("/none` to ask agents\nhelp: name another with `--agent`");
+    let said = folder.rrc(&["run", "a.yaml", "--agent", "mine"]).go();
+    said.exits(2)
+        .err_has("another program is named by its path, `./mine`");
+}
+
+#[test]
+fn an_agent_that_the_environment_names_is_asked_or_said_to_be_unknown() {
+    let folder = Folder::new();
+    for name in ["claude", "codex"] {
+        program(&folder, &format!("bin/{name}"), &format!("printf {name}"));
+    }
+    let path = format!("{}:/usr/bin:/bin", folder.file("bin").display());
+    folder.write(
+        "a.yaml",
+        amplifier("- {id: a, agent: a, prompt: go, output: a}\n"),
+    );
+    let asked = |name: &str| {
+        let rrc = folder.rrc(&["run", "a.yaml", "--output-format", "json"]);
+        let rrc = rrc.env("PATH", &path).env("AMPLIHACK_AGENT_BINARY", name);
+        let said = rrc.go().exits(0);
+        let answer = said.json()["context"]["a"].as_str().unwrap().to_string();
+        (answer, said.err)
+    };
+    assert_eq!(asked("codex"), ("codex".to_string(), String::new()));
+    assert_eq!(asked(""), ("claude".to_string(), String::new()));
+    for name in ["cluade", "/bin/codex"] {
+        let (answer, said) = asked(name);
+        assert_eq!(answer, "claude");
+        let words = format!("AMPLIHACK_AGENT_BINARY is `{name}`, which is no agent that rrc knows");
+        assert!(said.contains(&words), "{said}");
+    }
+}
+
+#[test]
 fn the_path_of_a_program_begins_where_it_is_written_down() {
     let folder = folder("printf '%s in %s' \"$1\" \"${PWD##*/}\"", "./ask {prompt}");
     folder.write("work/x", "");
