@@ -15,7 +15,7 @@ use rrc_vm::verify::Verified;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-pub use describe::{MOST_BYTES, describe};
+pub use describe::{Described, MOST_BYTES, describe};
 pub use pace::{Pace, Paces, is_refusal};
 
 /// How agents are asked: a command for all, and others by the agent's name.

@@ -68,6 +68,24 @@ fn an_agent_that_nothing_describes_is_asked_with_a_warning() {
         "{}",
         said.out
     );
+    // However often it is asked.
+    let list = "context: {list: [1, 2, 3]}\nsteps:";
+    let steps = "- {id: a, agent: nobody, prompt: go, foreach: '{{list}}', parallel: true}\n\
+                 - {id: b, agent: nobody, prompt: go}\n- {id: c, agent: no-one, prompt: go}\n";
+    folder.write("a.yaml", amplifier(steps).replace("steps:", list));
+    let said = folder.rrc(&["run", "a.yaml"]).go().exits(0);
+    assert_eq!(
+        said.out.matches("nothing describes").count(),
+        2,
+        "{}",
+        said.out
+    );
+    // A file that is there and not read is another matter.
+    folder.write(".claude/agents/nobody.md", "x".repeat((1 << 20) + 1));
+    let said = folder.rrc(&["run", "a.yaml"]).go().exits(0);
+    let words = "the agent `nobody` is asked without its description: ";
+    assert_eq!(said.out.matches(words).count(), 1, "{}", said.out);
+    said.out_has("/.claude/agents/nobody.md is larger than 1 MiB\n");
 }
 
 #[test]
