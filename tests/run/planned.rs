@@ -51,3 +51,18 @@ fn words_that_would_run_are_quoted_as_they_are_when_they_do() {
     let said = folder.rrc(&args).go().exits(0);
     said.out_has("  | printf %s, 'one' '$(id)' 'it'\\''s'\n");
 }
+
+#[test]
+fn what_is_known_in_a_recipe_that_is_called_is_shown() {
+    let folder = Folder::with(
+        "a.yaml",
+        amplifier("- {id: call, type: recipe, recipe: sub.yaml, context: {to: net}}\n"),
+    );
+    let steps = "- {id: a, type: bash, condition: '{{to}} == \"disk\"', command: echo a}\n\
+                 - {id: b, type: bash, command: 'echo {{to}} {{as}}'}\n";
+    let sub = amplifier(steps).replace("steps:", "context: {to: disk, as: root}\nsteps:");
+    folder.write("sub.yaml", sub);
+    let said = folder.rrc(&["run", "--dry-run", "a.yaml"]).go().exits(0);
+    let said = said.out_has("  skipped a (bash)\n");
+    said.out_has("= \"net\"\n").out_has("= \"root\"\n");
+}
