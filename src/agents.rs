@@ -190,7 +190,7 @@ fn is_option(word: &Term) -> bool {
     let TermKind::Literal(Literal::Text(text)) = &word.kind else {
         return false;
     };
-    text.starts_with('-') && text.trim_start_matches('-') != "" && !text.contains('=')
+    text.starts_with('-') && !text.trim_start_matches('-').is_empty() && !text.contains('=')
 }
 
 /// The value that a word is; none if there is more to it.
