@@ -3,15 +3,20 @@
 use crate::cli::Global;
 use crate::config::Config;
 use crate::{Streams, plan};
-use rrc_compiler::codes::Severity;
+use rrc_compiler::codes::{Severity, VALUE_IN_PROGRAM_TEXT};
 use rrc_compiler::diagnostic::Diagnostic;
-use rrc_compiler::source::Sources;
+use rrc_compiler::dialect::template::executed;
+use rrc_compiler::ir::flow::{Term, TermKind, Work};
+use rrc_compiler::ir::{Action, Literal, Node, Program, Truth};
+use rrc_compiler::source::{Source, Sources, Span};
 use rrc_compiler::world::Texts;
 use rrc_compiler::{Options, build, check};
 use rrc_runtime::agent::{Agents, Commands};
 use rrc_vm::plan::Plan;
+use rrc_vm::verify::Verified;
 use std::io;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// The plans of all agent commands; none if one of them means nothing, which has been said.
 pub fn compile(
@@ -20,21 +25,22 @@ pub fn compile(
     global: &Global,
     streams: &mut Streams<'_>,
 ) -> io::Result<Option<Commands>> {
-    let mut plans = Vec::new();
+    let mut plans: Vec<(String, Rc<Verified>)> = Vec::new();
     for command in agents.commands() {
-        // What is wrong is said of the text that was written; what runs is another one.
-        let compiled = compiled(command).map(|_| compiled(&optional(command)));
-        let compiled = match compiled {
-            Ok(Ok(compiled)) => compiled,
-            Ok(Err(wrong)) | Err(wrong) => {
-                let place = place(command, config);
-                wrong
-                    .iter()
-                    .try_for_each(|wrong| say(wrong, &place, streams))?;
-                return Ok(None);
-            }
+        if plans.iter().any(|(known, _)| known == command) {
+            continue;
+        }
+        let Compiled { plan, findings } = compiled(command);
+        let place = place(command, config);
+        let shown = |wrong: &&Wrong| wrong.is_error() || !global.quiet;
+        findings
+            .iter()
+            .filter(shown)
+            .try_for_each(|wrong| say(wrong, &place, streams))?;
+        let Some(plan) = plan else {
+            return Ok(None);
         };
-        match plan::admit(NAME, compiled, global, streams)? {
+        match plan::admit(NAME, plan, global, streams)? {
             Ok(verified) => plans.push((command.to_string(), Rc::new(verified))),
             Err(_) => return Ok(None),
         }
@@ -51,20 +57,53 @@ struct Wrong {
     finding: Diagnostic,
 }
 
-fn compiled(command: &str) -> Result<Plan, Vec<Wrong>> {
+impl Wrong {
+    fn is_error(&self) -> bool {
+        self.finding.severity == Severity::Error
+    }
+}
+
+/// What a command comes to, and what there is to be said of it.
+struct Compiled {
+    plan: Option<Plan>,
+    findings: Vec<Wrong>,
+}
+
+fn compiled(command: &str) -> Compiled {
     let mut sources = Sources::default();
     let world = Texts::one(NAME, json(command));
-    let checked = check(&world, NAME, Options::default(), &mut sources);
-    let compiled = build(&checked, &sources, plan::hash);
-    compiled.ok_or_else(|| {
-        let errors = checked.report.findings.into_iter();
-        let errors = errors.filter(|found| found.severity == Severity::Error);
-        let wrong = |finding: Diagnostic| Wrong {
-            at: byte_of(finding.span.start as usize, command),
-            finding,
-        };
-        errors.map(wrong).collect()
-    })
+    let mut checked = check(&world, NAME, Options::default(), &mut sources);
+    let told = |found: &Diagnostic| {
+        let is_error = found.severity == Severity::Error;
+        is_error || found.severity == Severity::Warning && found.code != &VALUE_IN_PROGRAM_TEXT
+    };
+    let wrong = |finding: Diagnostic| Wrong {
+        at: byte_of(finding.span.start as usize, command),
+        finding,
+    };
+    let found = checked.report.findings.iter().filter(|found| told(found));
+    let mut findings: Vec<Wrong> = found.cloned().map(wrong).collect();
+    // A template is written by who runs it; what an agent is asked comes from anywhere.
+    if let Some(executed) = executed(command) {
+        let span = Span::top(checked.program.units.first().map_or_else(
+            || sources.add(Source::new(NAME, json(command))),
+            |unit| unit.source,
+        ));
+        let message = format!("`{}` would execute the value", executed.program);
+        let finding = Diagnostic::new(&VALUE_IN_PROGRAM_TEXT, span, message);
+        findings.push(Wrong {
+            at: executed.range.start,
+            finding: finding.severity(Severity::Error).help(executed.help),
+        });
+    }
+    let plan = match findings.iter().any(Wrong::is_error) {
+        true => None,
+        false => {
+            optional(&mut checked.program);
+            build(&checked, &sources, plan::hash)
+        }
+    };
+    Compiled { plan, findings }
 }
 
 fn json(text: &str) -> String {
@@ -112,34 +151,86 @@ fn say(
             ..
         },
     ) = (place(wrong.at), &wrong.finding);
-    writeln!(streams.err, "rrc: {place}: [{}] {message}", code.code)?;
+    let kind = if wrong.is_error() { "" } else { "warning: " };
+    writeln!(streams.err, "rrc: {place}: {kind}[{}] {message}", code.code)?;
     match help {
         Some(help) => writeln!(streams.err, "help: {help}"),
         None => Ok(()),
     }
 }
 
-/// The values that may be empty.
-const OPTIONAL: [&str; 6] = ["agent", "system_prompt", "model", "mode", "step_id", "cwd"];
-
-/// The command with the options of values that may be empty: `--model {model}` is nothing at all
-/// when there is no model. The option before the prompt stays: for most programs it says how to
-/// ask, not what.
-fn optional(command: &str) -> String {
-    let words: Vec<&str> = command.split(' ').collect();
-    let value = |word: &str| {
-        let name = word.strip_prefix('{')?.strip_suffix('}')?;
-        OPTIONAL.iter().find(|known| **known == name)
+/// Leaves out, with a value that is empty, the option it belongs to: `--model {model}` and
+/// `--model={model}` are nothing at all when there is no model. The option before the prompt stays:
+/// for most programs it says how to ask, not what.
+fn optional(program: &mut Program) {
+    let unit = program.units.first_mut().map(Arc::make_mut);
+    let Some(step) = unit.and_then(|unit| unit.steps.first_mut()) else {
+        return;
     };
-    let mut written = Vec::with_capacity(words.len());
-    for (at, word) in words.iter().enumerate() {
-        let option = word.starts_with('-') && !word.contains(['{', '\'', '"', '\\']);
-        written.push(match words.get(at + 1).and_then(|next| value(next)) {
-            Some(name) if option => format!("{{{name}?{word}:}}"),
-            _ => (*word).to_string(),
-        });
+    if let Node::Act(action) = &mut step.node
+        && let Action::Flow(flow) = &mut **action
+        && let Work::Run { words, .. } = &mut flow.root.work
+    {
+        let whole: Vec<Option<Term>> = words.iter().map(whole).collect();
+        for (at, word) in words.iter_mut().enumerate() {
+            let next = whole.get(at + 1).cloned().flatten();
+            let value = next
+                .filter(|_| is_option(word))
+                .or_else(|| assigned(word).cloned())
+                .filter(|value| !reads_prompt(value));
+            if let Some(value) = value {
+                *word = if_any(value, word.clone());
+            }
+        }
     }
-    written.join(" ")
+}
+
+/// Whether a word is an option that may have its value in the next one.
+fn is_option(word: &Term) -> bool {
+    let TermKind::Literal(Literal::Text(text)) = &word.kind else {
+        return false;
+    };
+    text.starts_with('-') && !text.trim_start_matches('-').is_empty() && !text.contains('=')
+}
+
+/// The value that a word is; none if there is more to it.
+fn whole(word: &Term) -> Option<Term> {
+    let more = matches!(word.kind, TermKind::Literal(_) | TermKind::Text(_));
+    (!more).then(|| word.clone())
+}
+
+/// The value that an option is given behind `=`.
+fn assigned(word: &Term) -> Option<&Term> {
+    let TermKind::Text(parts) = &word.kind else {
+        return None;
+    };
+    let [before, value] = parts.as_slice() else {
+        return None;
+    };
+    let TermKind::Literal(Literal::Text(before)) = &before.kind else {
+        return None;
+    };
+    let option = before.strip_suffix('=')?;
+    (option.starts_with('-') && !option.contains('=')).then_some(value)
+}
+
+fn reads_prompt(term: &Term) -> bool {
+    let named = matches!(&term.kind, TermKind::Var(name) if name == "prompt");
+    named || term.parts().into_iter().any(reads_prompt)
+}
+
+/// The word if there is anything to the value, else nothing.
+fn if_any(value: Term, word: Term) -> Term {
+    let span = word.span;
+    Term::new(
+        span,
+        TermKind::Pick {
+            test: Box::new(value),
+            truth: Truth::Emptiness,
+            yes: Box::new(word),
+            no: Box::new(Term::text(span, "")),
+        },
+    )
 }
 
 #[cfg(test)]
@@ -190,13 +281,153 @@ mod tests {
         let prompt = "MODE: plan\n\nit's {model} \"two\" words";
         assert_eq!(
             args("ask -p {prompt} --model={model} {model} 'x y'", &question),
-            ["-p", prompt, "--model=", "x y"]
+            ["-p", prompt, "x y"]
         );
         assert_eq!(
             args("ask --model {model} --mode {mode} -v", &question),
             ["--mode", "plan", "-v"]
         );
         assert!(asked("ask {nope}", &question).is_err());
+    }
+
+    #[test]
+    fn an_empty_value_goes_with_its_option_however_it_is_written() {
+        let question = Question {
+            prompt: "do it",
+            ..Question::default()
+        };
+        for command in [
+            "ask --system \"{system_prompt}\" -p \"{prompt}\"",
+            "ask -m '{mode}' -p {prompt}",
+            "ask --model  {model} -p {prompt}",
+            "ask --model\t{model} -p {prompt}",
+            "ask '--model' {model=} -p {prompt}",
+            "ask '--mo'del \"{model??}\" -p {prompt}",
+            "ask --model={model} --as='{agent}' -p {prompt}",
+        ] {
+            assert_eq!(args(command, &question), ["-p", "do it"], "{command}");
+        }
+        // What only looks like the option of a value is none.
+        for (command, words) in [
+            ("ask -p --as={agent} {prompt}", vec!["-p", "do it"]),
+            ("ask --fast=1 {model} {prompt}", vec!["--fast=1", "do it"]),
+            ("ask -- {mode} {prompt}", vec!["--", "do it"]),
+            ("ask - {mode} {prompt}", vec!["-", "do it"]),
+            ("ask -a x{mode} {prompt}", vec!["-a", "x", "do it"]),
+            ("ask -x={mode}/{agent} {prompt}", vec!["-x=/", "do it"]),
+        ] {
+            assert_eq!(args(command, &question), words, "{command}");
+        }
+        // A word that a template takes for false is a value like any other.
+        let question = Question {
+            mode: "no",
+            model: "0",
+            ..question
+        };
+        assert_eq!(
+            args("ask -m {mode} --model {model} {prompt}", &question),
+            ["-m", "no", "--model", "0", "do it"]
+        );
+    }
+
+    #[test]
+    fn an_empty_prompt_is_a_word_all_the_same() {
+        let question = Question::default();
+        assert_eq!(
+            args("ask -p {prompt} --model {model} -v", &question),
+            ["-p", "", "-v"]
+        );
+        assert_eq!(args("ask --prompt='{prompt}'", &question), ["--prompt="]);
+        assert_eq!(args("ask {prompt}", &question), [""]);
+    }
+
+    #[test]
+    fn a_value_that_looks_like_an_option_is_none_for_a_program_that_is_known() {
+        let question = Question {
+            prompt: "- one\n- two",
+            system_prompt: "--yolo",
+            model: "-m",
+            ..Question::default()
+        };
+        for known in KNOWN {
+            let mut agents = Agents::default();
+            agents.use_known(known);
+            let made = request(&compiled(agents), &question, Path::new("/")).expect("it is known");
+            let mut words = made.args.iter().map(String::as_str);
+            let options: Vec<&str> = words.by_ref().take_while(|word| *word != "--").collect();
+            for word in options {
+                let own = known.command.split(' ').any(|own| {
+                    let name = own.split('=').next().unwrap_or(own);
+                    word == name || own.contains('=') && word.starts_with(&format!("{name}="))
+                });
+                assert!(own, "{}: {word}", known.name);
+            }
+            assert!(words.count() <= 1, "{}", known.name);
+            let prompt = made.args.iter().any(|word| word.ends_with("- one\n- two"));
+            assert!(prompt, "{}: {:?}", known.name, made.args);
+        }
+    }
+
+    /// What is said of a command, and whether it can be used.
+    fn said(command: &str) -> (String, bool) {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let mut streams = Streams {
+            out: &mut out,
+            err: &mut err,
+        };
+        let cli = Cli::parse_from(["rrc", "list"]);
+        let agents = Agents {
+            command: Some(command.to_string()),
+            ..Agents::default()
+        };
+        let made = compile(agents, &Config::default(), &cli.global, &mut streams);
+        let made = made.expect("what is said can be kept").is_some();
+        (String::from_utf8_lossy(&err).into_owned(), made)
+    }
+
+    #[test]
+    fn a_command_that_executes_a_value_is_refused() {
+        for command in [
+            "bash -c 'echo got: {prompt}'",
+            "bash -c {prompt}",
+            "env A=1 sh -ec \"x {agent}\" y",
+            "python3 -c 'print(\"{mode}\")'",
+            "ssh host agent {prompt}",
+            "ssh -T host agent -p '{prompt}'",
+        ] {
+            let (said, made) = said(command);
+            assert!(!made, "{command}");
+            assert!(said.contains(" [RRC0501] "), "{command}: {said}");
+            assert!(said.contains("would execute the value\nhelp: "), "{said}");
+            assert_eq!(said.matches("RRC").count(), 1, "{said}");
+        }
+        for command in [
+            "bash -c 'echo got: \"$1\"' _ {prompt}",
+            "sh agent.sh {prompt}",
+            "ssh -p 22 {agent}",
+            "ssh host agent",
+        ] {
+            assert_eq!(said(command), (String::new(), true), "{command}");
+        }
+    }
+
+    #[test]
+    fn what_is_odd_about_a_command_is_said_and_the_known_ones_are_not() {
+        for (command, code) in [
+            ("ask {prompt", "RRC0315"),
+            ("ask {prompt} | tee log", "RRC0505"),
+            ("ask {prompt} $HOME", "RRC0505"),
+            ("ask {prompt} > f", "RRC0505"),
+        ] {
+            let (said, made) = said(command);
+            assert!(made, "{command}: {said}");
+            assert!(said.contains(&format!(": warning: [{code}] ")), "{said}");
+        }
+        for known in KNOWN {
+            for command in [known.command, known.long] {
+                assert_eq!(said(command), (String::new(), true));
+            }
+        }
     }
 
     #[test]
@@ -241,7 +472,8 @@ mod tests {
                 ..question
             };
             let made = request(&agents, &short, Path::new("/")).expect("it is known");
-            assert!(made.args.contains(&"short".to_string()) && made.stdin.is_none());
+            let asked = made.args.last().expect("the prompt is the last word");
+            assert!(asked.ends_with("short") && made.stdin.is_none());
         }
         let piped = Question {
             prompt: "p",

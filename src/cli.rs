@@ -279,8 +279,8 @@ pub struct RunArgs {
     /// Show a recorded run again without running anything; with FILE, compare it with that recipe
     #[arg(long, value_name = "RUN", conflicts_with_all = ["dry_run", "explain", "validate_only"])]
     pub replay: Option<String>,
-    /// The program that answers agent steps, or the name of an agent in rrc.toml whose command does
-    #[arg(long, value_name = "NAME")]
+    /// The program that answers agent steps, by its path too, or the name of an agent in rrc.toml whose command does
+    #[arg(long, value_name = "NAME|PATH")]
     pub agent: Option<String>,
     /// Stage nothing in git after agent steps, whatever the recipe says
     #[arg(long)]

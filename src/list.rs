@@ -3,6 +3,7 @@
 use crate::cli::Global;
 use crate::config::Config;
 use crate::disk::{self, Disk};
+use crate::results::printable;
 use crate::{OK, Streams, USAGE};
 use rrc_compiler::diagnostic::Report;
 use rrc_compiler::dialect::read_values;
@@ -38,11 +39,13 @@ pub fn list(global: &Global, streams: &mut Streams<'_>) -> io::Result<u8> {
                 continue;
             };
             // What it calls itself is for people: it is found by its file.
-            let name = file.file_stem().unwrap_or_default().to_string_lossy();
-            if !seen.iter().any(|known| *known == name) {
-                seen.push(name.to_string());
+            let name = file.file_stem().unwrap_or_default();
+            let name = name.to_string_lossy().into_owned();
+            if !seen.contains(&name) {
                 let path = file.strip_prefix("./").unwrap_or(&file);
-                rows.push([name.to_string(), path.display().to_string(), about]);
+                let row = [&name, &path.display().to_string(), &about];
+                rows.push(row.map(|cell| printable(cell)));
+                seen.push(name);
             }
         }
     }

@@ -5,18 +5,24 @@
 //! and only for steps that take long enough to be seen: quick ones cost a line in a table.
 
 use crate::cli::{Global, RunArgs, RunFormat};
-use crate::results;
+use crate::results::{self, Look};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rrc_runtime::event::{Event, What};
+use rrc_runtime::os;
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 /// How often the lines are drawn, and how long a step runs before it has one.
 const TICK: Duration = Duration::from_millis(100);
 /// Lines of running steps; the others are counted.
 const MOST_LINES: usize = 10;
+/// Columns of a terminal that does not say how many it has.
+const COLUMNS: usize = 80;
+/// Columns of what turns before a line, and the blank behind it.
+const MARK: usize = 2;
 
 /// How a run is shown while it goes.
 pub enum Live {
@@ -84,10 +90,19 @@ fn line(event: &Event, starts_only: bool, err: &mut dyn Write) -> io::Result<()>
         return Ok(());
     };
     match &event.what {
-        What::StepStart => writeln!(err, "started {} ({})", step.path, step.kind.word()),
-        What::Iteration { .. } => writeln!(err, "started {}", step.path),
+        What::StepStart => {
+            let path = results::printable(&step.path);
+            writeln!(err, "started {path} ({})", step.kind.word())
+        }
+        What::Iteration { .. } => writeln!(err, "started {}", results::printable(&step.path)),
         _ if starts_only => Ok(()),
-        _ => results::text_line(event, false, err),
+        _ => {
+            let look = Look {
+                color: false,
+                terminal: io::stderr().is_terminal(),
+            };
+            results::text_line(event, look, err)
+        }
     }
 }
 
@@ -98,8 +113,18 @@ pub struct Screen {
     drawer: Option<JoinHandle<()>>,
 }
 
+/// A step that has begun and not ended.
+struct Running {
+    path: String,
+    started: Instant,
+    /// How many steps in it have begun and not ended. It is those that are shown.
+    inside: usize,
+    /// Since when there are none.
+    alone: Instant,
+}
+
 struct State {
-    running: Vec<(String, Instant)>,
+    running: Vec<Running>,
     all: MultiProgress,
     lines: Vec<ProgressBar>,
     style: ProgressStyle,
@@ -142,14 +167,9 @@ impl Screen {
         let path = &step.path;
         let mut state = self.state();
         match &event.what {
-            What::StepStart | What::Iteration { .. } if !event.replayed => {
-                // What holds others is seen in their paths.
-                let around = path.rfind(['/', '[']).map_or("", |end| &path[..end]);
-                state.running.retain(|(known, _)| known != around);
-                state.running.push((path.clone(), Instant::now()));
-            }
+            What::StepStart | What::Iteration { .. } if !event.replayed => state.begin(path),
             What::StepEnd { .. } => {
-                state.running.retain(|(known, _)| known != path);
+                state.end(path);
                 // Its line goes before it is said how it ended.
                 if !state.lines.is_empty() {
                     state.draw(Instant::now());
@@ -195,21 +215,58 @@ fn draw(state: &Mutex<State>, (over, changed): &(Mutex<bool>, Condvar)) {
     }
 }
 
+/// The path of what holds a step, if anything does.
+fn around(path: &str) -> &str {
+    path.rfind(['/', '[']).map_or("", |end| &path[..end])
+}
+
 impl State {
+    fn begin(&mut self, path: &str) {
+        if let Some(holder) = self.holder(path) {
+            holder.inside += 1;
+        }
+        let now = Instant::now();
+        self.running.push(Running {
+            path: path.to_string(),
+            started: now,
+            inside: 0,
+            alone: now,
+        });
+    }
+
+    fn end(&mut self, path: &str) {
+        let Some(at) = self.running.iter().rposition(|known| known.path == path) else {
+            return;
+        };
+        self.running.remove(at);
+        // It goes on without it: it waits, tries again, or has something to do after it.
+        if let Some(holder) = self.holder(path) {
+            holder.inside = holder.inside.saturating_sub(1);
+            holder.alone = Instant::now();
+        }
+    }
+
+    fn holder(&mut self, path: &str) -> Option<&mut Running> {
+        let around = around(path);
+        let mut running = self.running.iter_mut().rev();
+        running.find(|known| known.path == around)
+    }
+
     fn draw(&mut self, now: Instant) {
         if self.hidden {
             return;
         }
-        let long = |started: &Instant| now.duration_since(*started) >= TICK;
-        let seen: Vec<&(String, Instant)> = self
-            .running
-            .iter()
-            .filter(|(_, started)| long(started))
-            .collect();
+        let long =
+            |running: &&Running| running.inside == 0 && now.duration_since(running.alone) >= TICK;
+        let seen: Vec<&Running> = self.running.iter().filter(long).collect();
+        let columns = os::columns(io::stderr()).unwrap_or(COLUMNS);
         let mut texts: Vec<String> = seen
             .iter()
             .take(MOST_LINES)
-            .map(|(path, started)| format!("{path}  {}", elapsed(now.duration_since(*started))))
+            .map(|running| {
+                let time = elapsed(now.duration_since(running.started));
+                line_of(&results::printable(&running.path), &time, columns)
+            })
             .collect();
         if seen.len() > MOST_LINES {
             texts.push(format!("and {} more", seen.len() - MOST_LINES));
@@ -241,6 +298,26 @@ impl State {
     }
 }
 
+/// A path and a time in so many columns. Of a path that is too long its end stays, where the step is
+/// that runs.
+fn line_of(path: &str, time: &str, columns: usize) -> String {
+    let blanks = 2;
+    let room = columns.saturating_sub(MARK + blanks + time.width());
+    if path.width() <= room {
+        return format!("{path}  {time}");
+    }
+    let mut end = path.len();
+    let mut taken = '…'.width().unwrap_or(1);
+    for (at, letter) in path.char_indices().rev() {
+        taken += letter.width().unwrap_or(0);
+        if taken > room {
+            break;
+        }
+        end = at;
+    }
+    format!("…{}  {time}", &path[end..])
+}
+
 /// How long something has taken, as short as can be read at a glance.
 fn elapsed(time: Duration) -> String {
     let seconds = time.as_secs();
@@ -254,6 +331,16 @@ fn elapsed(time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_path_gives_way_to_the_time() {
+        assert_eq!(line_of("a/b", "5 s", 80), "a/b  5 s");
+        assert_eq!(line_of("outer/inner", "5 s", 18), "outer/inner  5 s");
+        assert_eq!(line_of("outer/inner", "5 s", 17), "…ter/inner  5 s");
+        assert_eq!(line_of("日本語/日本", "5 s", 18), "日本語/日本  5 s");
+        assert_eq!(line_of("日本語/日本", "5 s", 16), "…語/日本  5 s");
+        assert_eq!(line_of("outer/inner", "5 s", 3), "…  5 s");
+    }
 
     #[test]
     fn times_are_short() {

@@ -1,8 +1,10 @@
 //! `rrc run --explain`: the steps of a recipe and what decides about them.
 
+use crate::results::{printable, printable_lines};
 use rrc_compiler::ir::flow::{Stage, Term, Work};
 use rrc_compiler::ir::{
-    Action, Expr, ExprKind, Guard, INCLUDE_TAGS, Literal, Node, OnFailure, Program, Step, visit,
+    Action, Expr, ExprKind, Guard, INCLUDE_TAGS, Literal, Node, OnFailure, Part, Program, Step,
+    Text, visit,
 };
 use rrc_compiler::schedule;
 use rrc_compiler::source::Sources;
@@ -23,6 +25,11 @@ pub struct Outline<'a> {
 /// A step, a command of a template, or several that belong together.
 enum Entry {
     Step(Box<Shown>, Vec<Entry>),
+    /// The question whether to go on after a stage.
+    Approval {
+        stage: String,
+        prompt: String,
+    },
     Command {
         text: String,
         around: Around,
@@ -37,6 +44,9 @@ enum Entry {
 struct Shown {
     kind: &'static str,
     id: String,
+    /// What it calls or asks, as it is written.
+    recipe: Option<String>,
+    agent: Option<String>,
     /// What it is done for each of, and what it is done as long as.
     each: Option<String>,
     repeat: Option<String>,
@@ -94,7 +104,7 @@ impl<'a> Outline<'a> {
     }
 
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(out, "{} ({})", self.name, self.dialect)?;
+        writeln!(out, "{} ({})", printable(self.name), self.dialect)?;
         for (name, value) in &self.values {
             writeln!(out, "  {name} = {}", json_text(value))?;
         }
@@ -126,6 +136,15 @@ fn written<'s>(sources: &'s Sources, first: &Term, last: &Term) -> &'s str {
 }
 
 impl Reader<'_> {
+    /// A text with the names of the values in it.
+    fn written(&self, text: &Text) -> String {
+        let part = |part: &Part| match part {
+            Part::Literal(text) => text.clone(),
+            Part::Value { expr, .. } => format!("{{{{{}}}}}", self.text(expr)),
+        };
+        text.parts.iter().map(part).collect()
+    }
+
     fn text(&self, expr: &Expr) -> String {
         self.sources.text(expr.span).to_string()
     }
@@ -149,9 +168,19 @@ impl Reader<'_> {
         let (tags, condition) = step.guard.as_ref().map_or((Vec::new(), None), asked);
         let (stores, collects) = stored(step);
         let work = work(step);
+        let (recipe, agent) = match &work.node {
+            Node::Act(action) => match &**action {
+                Action::Call(call) => (Some(self.written(&call.recipe)), None),
+                Action::Agent(agent) => (None, agent.agent.clone()),
+                _ => (None, None),
+            },
+            _ => (None, None),
+        };
         let shown = Shown {
             kind: step.kind.word(),
             id: step.id.clone(),
+            recipe,
+            agent,
             each,
             repeat,
             tags: tags.into_iter().map(String::from).collect(),
@@ -190,6 +219,10 @@ impl Reader<'_> {
             }
             Node::Act(action) => match &**action {
                 Action::Flow(flow) if step.kind.is_hidden() => self.stage(&flow.root),
+                Action::Approve(approve) => vec![Entry::Approval {
+                    stage: approve.stage.clone(),
+                    prompt: self.written(&approve.prompt),
+                }],
                 _ => Vec::new(),
             },
             Node::Each(_) | Node::While(_) => Vec::new(),
@@ -249,6 +282,8 @@ fn object(entry: &Entry) -> Json {
         Entry::Step(step, inner) => json!({
             "step_id": step.id,
             "kind": step.kind,
+            "recipe": step.recipe,
+            "agent": step.agent,
             "foreach": step.each,
             "while": step.repeat,
             "tags": step.tags,
@@ -263,6 +298,10 @@ fn object(entry: &Entry) -> Json {
             },
             "after": step.after,
             "steps": objects(inner),
+        }),
+        Entry::Approval { stage, prompt } => json!({
+            "approval": stage,
+            "prompt": prompt,
         }),
         Entry::Command { text, around } => json!({
             "command": text,
@@ -309,13 +348,23 @@ impl Listing<'_> {
         match entry {
             Entry::Step(step, inner) => {
                 self.number += 1;
-                writeln!(self.out, "{indent}{}. {}", self.number, line(step))?;
+                let line = printable_lines(&line(step));
+                writeln!(self.out, "{indent}{}. {line}", self.number)?;
                 self.entries(inner, depth + 1)
+            }
+            Entry::Approval { stage, prompt } => {
+                let mut about = format!("asks for the approval of stage {stage}");
+                // A long question is read when it is asked.
+                if let Some(first) = prompt.lines().next() {
+                    about.push_str(&format!(": {first}"));
+                }
+                writeln!(self.out, "{indent}{}", printable(&about))
             }
             Entry::Command { text, around } => {
                 self.number += 1;
                 let number = self.number;
-                writeln!(self.out, "{indent}{number}. {text}{}", about(around))
+                let line = printable_lines(&format!("{text}{}", about(around)));
+                writeln!(self.out, "{indent}{number}. {line}")
             }
             Entry::Group {
                 how,
@@ -348,6 +397,12 @@ fn about(around: &Around) -> String {
 
 fn line(step: &Shown) -> String {
     let mut line = format!("[{}] {}", step.kind, step.id);
+    if let Some(recipe) = &step.recipe {
+        line.push_str(&format!(" calls {recipe}"));
+    }
+    if let Some(agent) = &step.agent {
+        line.push_str(&format!(" asks {agent}"));
+    }
     if let Some(each) = &step.each {
         line.push_str(&format!(" for each {each}"));
     }

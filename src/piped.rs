@@ -2,7 +2,7 @@
 
 use crate::Streams;
 use crate::cli::Global;
-use crate::results::put_warnings;
+use crate::results::{printable_lines, put_warnings};
 use rrc_compiler::diagnostic::nearest;
 use rrc_compiler::source::{SourceId, Span};
 use rrc_runtime::driver::{Outcome, Settings};
@@ -160,7 +160,7 @@ pub fn text(outcome: &Outcome, streams: &mut Streams<'_>) -> io::Result<()> {
     let failed = failures(outcome);
     if outcome.status == RunStatus::Failed {
         let error = outcome.error.as_deref().unwrap_or("the template failed");
-        writeln!(streams.err, "rrc: {error}")?;
+        writeln!(streams.err, "rrc: {}", printable_lines(error))?;
     } else if !failed.is_empty() {
         let count = failed.len();
         let (is, them) = match count {
@@ -169,6 +169,7 @@ pub fn text(outcome: &Outcome, streams: &mut Streams<'_>) -> io::Result<()> {
         };
         writeln!(streams.err, "rrc: {count} {is} passed over:")?;
         for Failed { path, code, words } in failed {
+            let words = printable_lines(&words);
             writeln!(streams.err, "  {path}: code {code}: {words}")?;
         }
         writeln!(

@@ -5,9 +5,10 @@
 
 use crate::cli::{Global, RunArgs};
 use crate::config::Config;
+use crate::results::printable;
 use crate::{Streams, USAGE, agents};
 use rrc_compiler::diagnostic::nearest;
-use rrc_runtime::agent::{self, Agents, Commands, KNOWN, Question};
+use rrc_runtime::agent::{self, Agents, Commands, KNOWN, Known, Question};
 use rrc_runtime::process::{ErrorKind, find_program};
 use rrc_vm::plan::{HostCall, HostKind, NeedKind, Plan};
 use rrc_vm::value::Map;
@@ -29,60 +30,113 @@ impl Asking<'_> {
     /// How agents are asked: as the command line says, else as the configuration does, else by
     /// the first program of those that are known and here.
     pub fn agents(&self, streams: &mut Streams<'_>) -> io::Result<Result<Commands, u8>> {
-        let agents = match chosen(self.plan, self.args, self.config, self.directory, streams)? {
+        let agents = match self.chosen(streams)? {
             Ok(agents) => agents,
             Err(code) => return Ok(Err(code)),
         };
         let compiled = agents::compile(agents, self.config, self.global, streams)?;
         Ok(compiled.ok_or(USAGE))
     }
+
+    fn chosen(&self, streams: &mut Streams<'_>) -> io::Result<Result<Agents, u8>> {
+        let mut agents = self.config.agents.clone();
+        let asks = |call: &HostCall| matches!(call.kind, HostKind::Agent | HostKind::Recipe);
+        if self.args.agent.is_none() && !self.plan.calls.iter().any(asks) {
+            return Ok(Ok(Agents::default()));
+        }
+        agents.path.extend(agent_places(self.directory));
+        if let Some(name) = &self.args.agent {
+            if !use_named(&mut agents, name) {
+                return no_such_agent(&agents, name, streams).map(|()| Err(USAGE));
+            }
+        } else if agents.command.is_none() {
+            let path = search_path();
+            let here = |name: &str| find_program(name, &path, self.directory).is_ok();
+            let wanted = self.wanted(streams)?;
+            let found = wanted.or_else(|| KNOWN.iter().find(|known| here(known.name)));
+            if let Some(known) = found {
+                agents.use_known(known);
+            }
+        }
+        Ok(Ok(agents))
+    }
+
+    /// The agent that the environment names.
+    fn wanted(&self, streams: &mut Streams<'_>) -> io::Result<Option<&'static Known>> {
+        let Some(name) = std::env::var_os(WANTED).filter(|name| !name.is_empty()) else {
+            return Ok(None);
+        };
+        let name = name.to_string_lossy();
+        let wanted = known(&name);
+        if wanted.is_none() && !self.global.quiet {
+            let all: Vec<&str> = KNOWN.iter().map(|known| known.name).collect();
+            let name = printable(&name);
+            writeln!(
+                streams.err,
+                "rrc: {WANTED} is `{name}`, which is no agent that rrc knows: it counts for nothing"
+            )?;
+            writeln!(
+                streams.err,
+                "help: there are: {}; a path can be given with `--agent`",
+                all.join(", ")
+            )?;
+        }
+        Ok(wanted)
+    }
 }
 
-fn chosen(
-    plan: &Plan,
-    args: &RunArgs,
-    config: &Config,
-    directory: &Path,
-    streams: &mut Streams<'_>,
-) -> io::Result<Result<Agents, u8>> {
-    let mut agents = config.agents.clone();
-    let asks = |call: &HostCall| matches!(call.kind, HostKind::Agent | HostKind::Recipe);
-    if args.agent.is_none() && !plan.calls.iter().any(asks) {
-        return Ok(Ok(Agents::default()));
+/// The variable of the environment that names an agent where nothing else does.
+const WANTED: &str = "AMPLIHACK_AGENT_BINARY";
+
+fn known(name: &str) -> Option<&'static Known> {
+    KNOWN.iter().find(|known| known.name == name)
+}
+
+/// Asks everybody by what the command line names; whether that is anything.
+fn use_named(agents: &mut Agents, name: &str) -> bool {
+    let own = agents.own(name).map(str::to_string);
+    match (own, known(name)) {
+        (Some(command), _) => (agents.command, agents.long) = (Some(command), None),
+        (None, Some(known)) => agents.use_known(known),
+        (None, None) => match command_of(name) {
+            Some(command) => (agents.command, agents.long) = (Some(command), None),
+            None => return false,
+        },
     }
-    agents.path.extend(agent_places(directory));
-    let known = |name: &str| KNOWN.iter().find(|known| known.name == name);
-    if let Some(name) = &args.agent {
-        let own = agents.by_name.iter().find(|(own, _)| own == name);
-        match (own, known(name)) {
-            (Some((_, command)), _) => {
-                agents.command = Some(command.clone());
-                agents.long = None;
-            }
-            (None, Some(known)) => agents.use_known(known),
-            (None, None) => {
-                let own = agents.by_name.iter().map(|(name, _)| name.as_str());
-                let all: Vec<&str> = own.chain(KNOWN.iter().map(|known| known.name)).collect();
-                let help = match nearest(name, all.iter().copied()) {
-                    Some(near) => format!("did you mean `{near}`?"),
-                    None => format!("there are: {}", all.join(", ")),
-                };
-                writeln!(streams.err, "rrc: --agent {name}: there is no such agent")?;
-                writeln!(streams.err, "help: {help}")?;
-                return Ok(Err(USAGE));
-            }
-        }
-    } else if agents.command.is_none() {
-        let wanted = std::env::var("AMPLIHACK_AGENT_BINARY").ok();
-        let path = search_path();
-        let here = |name: &str| find_program(name, &path, directory).is_ok();
-        let wanted = wanted.as_deref().and_then(known);
-        let found = wanted.or_else(|| KNOWN.iter().find(|known| here(known.name)));
-        if let Some(known) = found {
-            agents.use_known(known);
-        }
+    agents.by_name.clear();
+    true
+}
+
+/// The command that asks a program by its path, which begins where the command line does.
+fn command_of(path: &str) -> Option<String> {
+    if !path.contains('/') {
+        return None;
     }
-    Ok(Ok(agents))
+    let path = std::path::absolute(path).ok()?;
+    let special = |c: char| c.is_whitespace() || matches!(c, '\'' | '"' | '\\');
+    let mut command = String::new();
+    for letter in path.to_str()?.chars() {
+        if special(letter) {
+            command.push('\\');
+        }
+        command.push(letter);
+    }
+    Some(format!("{command} {{prompt}}"))
+}
+
+fn no_such_agent(agents: &Agents, name: &str, streams: &mut Streams<'_>) -> io::Result<()> {
+    let own = agents.by_name.iter().map(|(name, _)| name.as_str());
+    let all: Vec<&str> = own.chain(KNOWN.iter().map(|known| known.name)).collect();
+    let help = match nearest(name, all.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!(
+            "there are: {}; another program is named by its path, `./{name}`",
+            all.join(", ")
+        ),
+    };
+    let name = printable(name);
+    writeln!(streams.err, "rrc: --agent {name}: there is no such agent")?;
+    writeln!(streams.err, "help: {help}")
 }
 
 /// Where descriptions of agents are kept, besides the places that the configuration names.
@@ -127,11 +181,11 @@ impl Preflight<'_> {
             false => self.notices(&path, wrong.is_empty()),
         };
         for notice in notices {
-            writeln!(streams.err, "rrc: {notice}")?;
+            writeln!(streams.err, "rrc: {}", printable(&notice))?;
         }
         wrong.extend(self.wrong_agents(&path));
         for (words, help) in &wrong {
-            writeln!(streams.err, "rrc: {}: {words}", self.file)?;
+            writeln!(streams.err, "rrc: {}: {}", self.file, printable(words))?;
             writeln!(streams.err, "help: {help}")?;
         }
         Ok(wrong.is_empty())
@@ -251,6 +305,7 @@ impl Preflight<'_> {
             (None, Some(_)) => "install it, name another with `--agent`, or set `command` under \
                                 `[agent]` in rrc.toml"
                 .to_string(),
+            (None, None) if self.args.agent.is_some() => "name another with `--agent`".to_string(),
             (None, None) => "change `command` under `[agent]` in rrc.toml".to_string(),
         }
     }

@@ -182,8 +182,17 @@ pub fn is_told(event: &Event) -> bool {
     kind && event.step.is_some()
 }
 
+/// How lines for people are written.
+#[derive(Clone, Copy)]
+pub struct Look {
+    pub color: bool,
+    /// Whether a terminal would do what is written. Elsewhere a line of a step stays as it is.
+    pub terminal: bool,
+}
+
 /// One event as a line for people, if it is worth one.
-pub fn text_line(event: &Event, color: bool, out: &mut dyn Write) -> io::Result<()> {
+pub fn text_line(event: &Event, look: Look, out: &mut dyn Write) -> io::Result<()> {
+    let Look { color, terminal } = look;
     let Some(step) = &event.step else {
         return Ok(());
     };
@@ -191,7 +200,7 @@ pub fn text_line(event: &Event, color: bool, out: &mut dyn Write) -> io::Result<
         true => format!("\x1b[{code}m{text}\x1b[0m"),
         false => text.to_string(),
     };
-    let path = &step.path;
+    let path = &printable(&step.path);
     match &event.what {
         What::StepEnd { .. } if event.replayed => {
             writeln!(out, "{} {path}", paint("2", "replayed"))
@@ -216,27 +225,34 @@ pub fn text_line(event: &Event, color: bool, out: &mut dyn Write) -> io::Result<
             )
         }
         What::StepOutput { line, .. } => {
-            writeln!(out, "{} {line}", paint("2", &format!("{path}|")))
+            let before = paint("2", &format!("{path}|"));
+            match terminal {
+                true => writeln!(out, "{before} {}", colored(line)),
+                false => writeln!(out, "{before} {line}"),
+            }
         }
-        What::StepWarning { text } => writeln!(out, "{} {path}: {text}", paint("33", "warning")),
+        What::StepWarning { text } => {
+            let text = printable_lines(text);
+            writeln!(out, "{} {path}: {text}", paint("33", "warning"))
+        }
         _ => Ok(()),
     }
 }
 
 /// What to know at the end: what failed, why, and the last of what it wrote.
 pub fn summary(plan: &Plan, outcome: &Outcome, out: &mut dyn Write) -> io::Result<()> {
-    let name = plan.texts.get(plan.name).unwrap_or_default();
+    let name = printable(plan.texts.get(plan.name).unwrap_or_default());
     let mut said = false;
     for record in outcome.records.failures() {
         said = true;
         writeln!(out)?;
         let error = record.error.as_deref().unwrap_or("failed");
-        let error = error.lines().next().unwrap_or_default();
+        let error = printable(error.lines().next().unwrap_or_default());
         let tries = match record.attempts {
             0 | 1 => String::new(),
             tries => format!(" (after {tries} attempts)"),
         };
-        writeln!(out, "{}: {error}{tries}", record.path)?;
+        writeln!(out, "{}: {error}{tries}", printable(&record.path))?;
         for (stream, text) in [
             ("stdout", &record.stdout_tail),
             ("stderr", &record.stderr_tail),
@@ -248,7 +264,7 @@ pub fn summary(plan: &Plan, outcome: &Outcome, out: &mut dyn Write) -> io::Resul
         }
     }
     if let Some(error) = outcome.error.as_ref().filter(|_| !said) {
-        writeln!(out, "\n{error}")?;
+        writeln!(out, "\n{}", printable_lines(error))?;
     }
     let seconds = outcome.duration.as_secs_f64();
     writeln!(out, "\n{name}: {} in {seconds:.1} s", outcome.status.word())
@@ -287,9 +303,50 @@ pub fn printable(line: &str) -> String {
     }
 }
 
+/// The same of a text of several lines.
+pub fn printable_lines(text: &str) -> String {
+    let lines: Vec<String> = text.lines().map(printable).collect();
+    lines.join("\n")
+}
+
+/// The same with the colours of whoever wrote the line, which end with it.
+fn colored(line: &str) -> String {
+    let mut shown = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(at) = rest.find("\x1b[") {
+        shown.push_str(&printable(&rest[..at]));
+        rest = &rest[at..];
+        let code = |c: char| c.is_ascii_digit() || c == ';' || c == ':';
+        let end = rest[2..].find(|c| !code(c)).map(|end| end + 2);
+        let end = match end {
+            Some(end) if rest[end..].starts_with('m') => end + 1,
+            _ => 1,
+        };
+        match end {
+            1 => shown.push_str(&printable(&rest[..1])),
+            _ => shown.push_str(&rest[..end]),
+        }
+        rest = &rest[end..];
+    }
+    shown.push_str(&printable(rest));
+    if shown.contains('\x1b') {
+        shown.push_str("\x1b[0m");
+    }
+    shown
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn colours_of_a_line_stay_and_end_with_it() {
+        assert_eq!(colored("plain\tone"), "plain\tone");
+        assert_eq!(
+            colored("\x1b[1;31mred\x1b[0m \x1b[2J\x1b[H\x1b]0;t\x07 \x1b[38:5:1mx\x1b[3"),
+            "\x1b[1;31mred\x1b[0m \\u{1b}[2J\\u{1b}[H\\u{1b}]0;t\\u{7} \x1b[38:5:1mx\\u{1b}[3\x1b[0m"
+        );
+    }
 
     #[test]
     fn days_are_counted_over_leap_years() {

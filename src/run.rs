@@ -8,7 +8,7 @@ use crate::live::Live;
 use crate::object;
 use crate::outline::Outline;
 use crate::preflight::{self, Preflight};
-use crate::results::{self, Clock};
+use crate::results::{self, Clock, Look};
 use crate::{OK, Streams, USAGE, dry, late, piped, plan, recorded, values};
 use rrc_compiler::codes;
 use rrc_compiler::diagnostic::{Diagnostic, Report};
@@ -150,12 +150,6 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
         )?;
         return Ok(USAGE);
     }
-    if args.validate_only {
-        if !global.quiet {
-            writeln!(streams.err, "{file} can run")?;
-        }
-        return Ok(OK);
-    }
     if args.explain || args.dry_run {
         return show_plan(&loaded, file, &variables, &secrets, args, streams);
     }
@@ -184,6 +178,12 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
     };
     if !preflight.check(global.quiet, streams)? {
         return Ok(USAGE);
+    }
+    if args.validate_only {
+        if !global.quiet {
+            writeln!(streams.err, "{file} can run")?;
+        }
+        return Ok(OK);
     }
     let clock = Clock::now();
     let settings = Settings {
@@ -379,7 +379,11 @@ fn perform(
         clock,
         ..
     } = *prepared;
-    let color = global.use_color(io::stdout().is_terminal());
+    let terminal = io::stdout().is_terminal();
+    let look = Look {
+        color: global.use_color(terminal),
+        terminal,
+    };
     // A reader that goes away does not end the run: its steps have effects that count.
     let gives = piped::gives_result(verified.plan());
     let mut lost = None;
@@ -394,7 +398,7 @@ fn perform(
             RunFormat::Text if event.replayed && !global.verbose => Ok(()),
             RunFormat::Text if gives => Ok(()),
             RunFormat::Text if !global.quiet && results::is_told(event) => {
-                live.above(|| results::text_line(event, color, out).and_then(|()| out.flush()))
+                live.above(|| results::text_line(event, look, out).and_then(|()| out.flush()))
             }
             RunFormat::Text | RunFormat::Json => Ok(()),
         };
@@ -455,13 +459,12 @@ fn is_notice(event: &Event) -> bool {
 fn notice(event: &Event, err: &mut dyn io::Write) -> io::Result<()> {
     match (&event.what, &event.step) {
         (What::StepInterrupted, Some(step)) => {
-            writeln!(
-                err,
-                "rrc: step {} was interrupted and runs again",
-                step.path
-            )
+            let path = results::printable(&step.path);
+            writeln!(err, "rrc: step {path} was interrupted and runs again")
         }
-        (What::RunWarning { text }, None) => writeln!(err, "rrc: {text}"),
+        (What::RunWarning { text }, None) => {
+            writeln!(err, "rrc: {}", results::printable_lines(text))
+        }
         _ => Ok(()),
     }
 }

@@ -26,6 +26,8 @@ mod live;
 mod outcomes;
 #[path = "run/parallel.rs"]
 mod parallel;
+#[path = "run/planned.rs"]
+mod planned;
 #[path = "run/staging.rs"]
 mod staging;
 #[path = "run/templates.rs"]

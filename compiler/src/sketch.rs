@@ -8,13 +8,14 @@ use crate::ir::evaluate::{Look, Names, evaluate};
 use crate::ir::flow::{Stage, Term, TermKind, Times, Work};
 use crate::ir::visit;
 use crate::ir::{
-    Action, Call, Expr, ExprKind, Graph, Guard, Node, Program, Script, ScriptPart, Step, Text,
+    Action, Call, Expr, ExprKind, Graph, Guard, Node, Program, RunLimits, Script, ScriptPart, Step,
+    Text,
 };
 use rrc_vm::flow;
 use rrc_vm::machine::{Machine, Poll};
 use rrc_vm::plan::StepKind;
 use rrc_vm::policy;
-use rrc_vm::shell::readable;
+use rrc_vm::shell::{quote_words, readable};
 use rrc_vm::text::render;
 use rrc_vm::value::{Map, Value};
 use rrc_vm::verify::verify;
@@ -32,22 +33,56 @@ pub struct Planned {
     /// What scripts would find in their environment for it: known values, or none.
     pub values: Vec<(String, Option<String>)>,
     pub steps: Vec<Planned>,
+    /// It is no step, but the question whether to go on after the stage that it is named after.
+    pub approval: bool,
+    /// What keeps the run from doing this, whatever the step says.
+    pub limit: Option<String>,
 }
 
-/// How deep recipes are followed: a recipe that calls itself has no end of its own.
-const DEEPEST: usize = 20;
+/// A whole sketch.
+#[derive(Clone, Debug, Default)]
+pub struct Sketched {
+    pub steps: Vec<Planned>,
+    /// Why it ends before the recipe does, if it does.
+    pub cut: Option<String>,
+}
 
-pub fn sketch(program: &Program, variables: &Map) -> Vec<Planned> {
+/// Steps of a sketch, loops and what they hold included: the limits of a recipe do not count those.
+const MOST_SHOWN: u32 = 10_000;
+
+/// Follows what is called within the limits of the first recipe, as a run does: a recipe that calls
+/// itself has no end of its own.
+pub fn sketch(program: &Program, variables: &Map) -> Sketched {
+    let Some(unit) = program.units.first() else {
+        return Sketched::default();
+    };
     let mut sketch = Sketch {
         program,
         unit: 0,
         known: variables.clone(),
         depth: 0,
+        limits: unit.limits,
+        spent: Spent::default(),
     };
-    program
-        .units
-        .first()
-        .map_or_else(Vec::new, |unit| sketch.steps(&unit.steps))
+    let steps = sketch.steps(&unit.steps);
+    let RunLimits { steps: most, .. } = unit.limits;
+    let Spent { ran, shown, .. } = sketch.spent;
+    let cut = match (ran > most, shown > MOST_SHOWN) {
+        (true, _) => Some(format!("more than {most} steps would run")),
+        (false, true) => Some(format!("only {MOST_SHOWN} steps are shown")),
+        (false, false) => None,
+    };
+    Sketched { steps, cut }
+}
+
+/// What has been sketched so far.
+#[derive(Clone, Copy, Default)]
+struct Spent {
+    /// Steps that a run counts, and all that are shown.
+    ran: u32,
+    shown: u32,
+    /// Loops around the step, in its own recipe.
+    loops: u32,
 }
 
 struct Sketch<'a> {
@@ -55,16 +90,27 @@ struct Sketch<'a> {
     unit: usize,
     /// Variables whose values are certain here.
     known: Map,
-    depth: usize,
+    depth: u32,
+    limits: RunLimits,
+    spent: Spent,
 }
 
 impl Sketch<'_> {
+    /// Whether the sketch has reached its end.
+    fn is_over(&self) -> bool {
+        self.spent.ran > self.limits.steps || self.spent.shown > MOST_SHOWN
+    }
+
     fn steps(&mut self, steps: &[Step]) -> Vec<Planned> {
         let mut all = Vec::new();
         for step in steps {
-            let planned = self.step(step);
+            let skipped = self.is_skipped(step);
+            if !step.kind.is_hidden() && !self.count(skipped) {
+                break;
+            }
+            let planned = self.step(step, skipped);
             // What only holds steps together is not a step of the user's.
-            match step.kind.is_hidden() {
+            match step.kind.is_hidden() && !planned.approval {
                 true => all.extend(planned.steps),
                 false => all.push(planned),
             }
@@ -72,17 +118,38 @@ impl Sketch<'_> {
         all
     }
 
-    fn step(&mut self, step: &Step) -> Planned {
+    /// Whether there is room for one more step.
+    fn count(&mut self, skipped: bool) -> bool {
+        self.spent.shown += 1;
+        if self.spent.loops == 0 && !skipped {
+            self.spent.ran += 1;
+        }
+        !self.is_over()
+    }
+
+    fn is_skipped(&self, step: &Step) -> bool {
+        let guard = step.guard.as_ref();
+        guard.is_some_and(|guard| self.decide(guard) == Some(false))
+    }
+
+    /// What a loop does each time.
+    fn turn(&mut self, step: &Step) -> Planned {
+        self.spent.loops += 1;
+        let planned = self.step(step, self.is_skipped(step));
+        self.spent.loops -= 1;
+        planned
+    }
+
+    fn step(&mut self, step: &Step, skipped: bool) -> Planned {
         let mut planned = Planned {
             id: step.id.clone(),
             kind: step.kind,
-            skipped: step
-                .guard
-                .as_ref()
-                .is_some_and(|guard| self.decide(guard) == Some(false)),
+            skipped,
             text: None,
             values: Vec::new(),
             steps: Vec::new(),
+            approval: false,
+            limit: None,
         };
         if planned.skipped {
             return planned;
@@ -95,8 +162,9 @@ impl Sketch<'_> {
             Node::Par { branches, .. } => planned.steps = self.steps(branches),
             Node::Each(each) => {
                 self.known.shift_remove(each.item.name.as_str());
-                let body = self.step(&each.body);
+                let body = self.turn(&each.body);
                 (planned.text, planned.values) = (body.text, body.values);
+                planned.limit = body.limit;
                 planned.steps = body.steps;
                 each.collect
                     .iter()
@@ -107,8 +175,9 @@ impl Sketch<'_> {
                 body.update
                     .iter()
                     .for_each(|(bind, _)| self.forget(&bind.name));
-                let inner = self.step(&body.body);
+                let inner = self.turn(&body.body);
                 (planned.text, planned.values) = (inner.text, inner.values);
+                planned.limit = inner.limit;
                 planned.steps = inner.steps;
                 let binds = body.collect.iter().chain(&body.last);
                 binds.for_each(|bind| self.forget(&bind.name));
@@ -134,10 +203,22 @@ impl Sketch<'_> {
                 }
             }
             Action::Agent(agent) => planned.text = Some(self.text(&agent.prompt)),
-            Action::Approve(approve) => planned.text = Some(self.text(&approve.prompt)),
+            Action::Approve(approve) => {
+                planned.approval = true;
+                planned.text = Some(self.text(&approve.prompt));
+            }
             Action::Call(call) => {
                 planned.text = Some(self.text(&call.recipe));
-                planned.steps = self.call(call);
+                let most = self.limits.depth;
+                match call.target {
+                    Some(_) if self.depth >= most => {
+                        planned.limit = Some(format!(
+                            "recipes would call each other deeper than the {most} allowed"
+                        ));
+                    }
+                    Some(target) => planned.steps = self.call(call, target),
+                    None => {}
+                }
             }
             Action::Flow(flow) => {
                 let mut commands = Vec::new();
@@ -227,10 +308,7 @@ impl Sketch<'_> {
         evaluate(term, &names).ok()
     }
 
-    fn call(&mut self, call: &Call) -> Vec<Planned> {
-        let Some(target) = call.target.filter(|_| self.depth < DEEPEST) else {
-            return Vec::new();
-        };
+    fn call(&mut self, call: &Call, target: usize) -> Vec<Planned> {
         let unit = &self.program.units[target];
         let mut known = Map::default();
         for input in &unit.inputs {
@@ -250,8 +328,17 @@ impl Sketch<'_> {
             unit: target,
             known,
             depth: self.depth + 1,
+            limits: self.limits,
+            spent: Spent {
+                loops: 0,
+                ..self.spent
+            },
         };
         let steps = inner.steps(&unit.steps);
+        self.spent = Spent {
+            loops: self.spent.loops,
+            ..inner.spent
+        };
         if call.spreads {
             // What the recipe certainly leaves is known; what it may have set is not.
             self.known = inner.known;
@@ -312,9 +399,11 @@ impl Sketch<'_> {
         for part in &script.parts {
             match part {
                 ScriptPart::Source(source) => written.push_str(source),
-                ScriptPart::Paste(expr) | ScriptPart::Words(expr) => {
-                    written.push_str(&self.shown(expr));
-                }
+                ScriptPart::Paste(expr) => written.push_str(&self.shown(expr)),
+                ScriptPart::Words(expr) => match self.value(expr) {
+                    Some(value) => written.push_str(&quote_words(&render(&value))),
+                    None => written.push_str(&self.shown(expr)),
+                },
                 ScriptPart::Delimiter { base, .. } => written.push_str(base),
             }
         }

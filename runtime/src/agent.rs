@@ -15,7 +15,7 @@ use rrc_vm::verify::Verified;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-pub use describe::{MOST_BYTES, describe};
+pub use describe::{Described, MOST_BYTES, describe};
 pub use pace::{Pace, Paces, is_refusal};
 
 /// How agents are asked: a command for all, and others by the agent's name.
@@ -86,27 +86,28 @@ pub struct Known {
     pub long: &'static str,
 }
 
-/// The programs that are known, the first choice first.
+/// The programs that are known, the first choice first. A value that begins with `-` stands where
+/// none of them looks for options: behind `--` where the prompt is an operand, else behind `=`.
 pub static KNOWN: &[Known] = &[
     Known {
         name: "claude",
-        command: "claude -p {prompt} --append-system-prompt {system_prompt} --model {model}",
-        long: "claude -p --append-system-prompt {system_prompt} --model {model}",
+        command: "claude -p --append-system-prompt={system_prompt} --model={model} -- {prompt}",
+        long: "claude -p --append-system-prompt={system_prompt} --model={model}",
     },
     Known {
         name: "codex",
-        command: "codex exec --model {model} {prompt}",
-        long: "codex exec --model {model} -",
+        command: "codex exec --model={model} -- {prompt}",
+        long: "codex exec --model={model} -",
     },
     Known {
         name: "copilot",
-        command: "copilot --allow-all-tools --model {model} -p {prompt}",
-        long: "copilot --allow-all-tools --model {model}",
+        command: "copilot --allow-all-tools --model={model} --prompt={prompt}",
+        long: "copilot --allow-all-tools --model={model}",
     },
     Known {
         name: "gemini",
-        command: "gemini --model {model} --prompt {prompt}",
-        long: "gemini --model {model}",
+        command: "gemini --model={model} --prompt={prompt}",
+        long: "gemini --model={model}",
     },
 ];
 
@@ -178,6 +179,10 @@ fn asks(command: &str, name: &str) -> bool {
     })
 }
 
+/// Stands for a prompt that is empty until the words are made: empty ones are left out, and a program
+/// whose last word is missing takes the next for it. No text holds this character.
+const NOTHING: &str = "\u{fdd0}";
+
 /// The process that asks the question, or what is wrong with the command.
 pub fn request(
     commands: &Commands,
@@ -220,6 +225,11 @@ pub fn request(
                 let values = VALUES.map(|value| format!("`{{{value}}}`")).join(", ");
                 Err(format!("there is no value `{name}`; there are {values}"))
             }
+            None if question.prompt.is_empty() && stdin.is_none() => {
+                question.prompt = NOTHING;
+                let words = words(plan, question.values())?.into_iter();
+                Ok(words.map(|word| word.replace(NOTHING, "")).collect())
+            }
             None => words(plan, question.values()),
         })
         .map_err(|words| format!("the agent command `{command}`: {words}"))?;
@@ -228,16 +238,23 @@ pub fn request(
         .next()
         .filter(|word| !word.is_empty())
         .ok_or_else(|| format!("the agent command `{command}`: the command is empty"))?;
-    let is_path = program.contains('/') && !program.starts_with('~');
-    let program = match is_path {
-        true => agents.base.join(program).to_string_lossy().into_owned(),
-        false => program,
+    let program = match at_home(&program) {
+        Some(program) => program,
+        None if program.contains('/') => agents.base.join(program).to_string_lossy().into_owned(),
+        None => program,
     };
     let mut request = Request::new(program);
     request.args = words.collect();
     request.cwd = here.to_path_buf();
     request.stdin = stdin;
     Ok(request)
+}
+
+/// The path of a program below the home directory, if it is one.
+fn at_home(program: &str) -> Option<String> {
+    let rest = program.strip_prefix("~/")?;
+    let home = PathBuf::from(std::env::var_os("HOME")?);
+    Some(home.join(rest).to_string_lossy().into_owned())
 }
 
 /// The words of the first command that a plan asks for.

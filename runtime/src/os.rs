@@ -35,8 +35,8 @@ pub use children::{
     signal_group, signal_process,
 };
 pub use files::{
-    AT_ONCE, are_same, forget_typed, has_room, may_execute, move_above, never_blocks, private_file,
-    read, set_inherited, set_nonblocking, standard_error, standard_output, write,
+    AT_ONCE, are_same, columns, forget_typed, has_room, may_execute, move_above, never_blocks,
+    private_file, read, set_inherited, set_nonblocking, standard_error, standard_output, write,
 };
 pub use limit::DescriptorLimit;
 pub use listing::{Listed, children, environment_of, processes};

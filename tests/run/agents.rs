@@ -78,6 +78,24 @@ fn an_agent_that_nothing_describes_is_asked_with_a_warning() {
         "{}",
         said.out
     );
+    // However often it is asked.
+    let list = "context: {list: [1, 2, 3]}\nsteps:";
+    let steps = "- {id: a, agent: nobody, prompt: go, foreach: '{{list}}', parallel: true}\n\
+                 - {id: b, agent: nobody, prompt: go}\n- {id: c, agent: no-one, prompt: go}\n";
+    folder.write("a.yaml", amplifier(steps).replace("steps:", list));
+    let said = folder.rrc(&["run", "a.yaml"]).go().exits(0);
+    assert_eq!(
+        said.out.matches("nothing describes").count(),
+        2,
+        "{}",
+        said.out
+    );
+    // A file that is there and not read is another matter.
+    folder.write(".claude/agents/nobody.md", "x".repeat((1 << 20) + 1));
+    let said = folder.rrc(&["run", "a.yaml"]).go().exits(0);
+    let words = "the agent `nobody` is asked without its description: ";
+    assert_eq!(said.out.matches(words).count(), 1, "{}", said.out);
+    said.out_has("/.claude/agents/nobody.md is larger than 1 MiB\n");
 }
 
 #[test]
@@ -171,6 +189,9 @@ fn an_agent_may_put_a_recipe_right() {
     let all = run(&folder, &[], 0);
     assert_eq!(step(&all, "call")["status"], "completed");
     assert_eq!(all["context"]["after"], "on");
+    let asks = "an agent is asked to put right what failed";
+    let warnings = |all: &serde_json::Value| step(all, "call")["warnings"].clone();
+    assert_eq!(warnings(&all), serde_json::json!([asks]));
     let asked = folder.read("asked");
     assert!(
         asked.contains("step `call`") && asked.contains("broken"),
@@ -178,6 +199,13 @@ fn an_agent_may_put_a_recipe_right() {
     );
     folder.write("answer", "it could not be recovered");
     let all = run(&folder, &[], 1);
+    let lost = "the agent has not put right what failed";
+    assert_eq!(warnings(&all), serde_json::json!([asks, lost]));
+    std::fs::remove_file(folder.file("answer")).unwrap();
+    let none = "the agent that was asked has failed: the command exited with code 1";
+    let said = warnings(&run(&folder, &[], 1));
+    assert_eq!(said[0], asks);
+    assert!(said[1].as_str().unwrap().starts_with(none), "{said}");
     assert!(
         step(&all, "call")["error"]
             .as_str()
@@ -280,6 +308,38 @@ fn without_an_agent_nothing_runs_and_all_steps_are_named() {
 }
 
 #[test]
+fn what_cannot_run_is_not_said_to_be_able_to() {
+    let folder = Folder::new();
+    folder.write("bin/unrelated", "");
+    let path = folder.file("bin").display().to_string();
+    folder.write("a.yaml", amplifier("- {id: a, agent: a, prompt: go}\n"));
+    let validated = |command: &str| {
+        folder.write("rrc.toml", command);
+        let args = ["run", "--validate-only", "a.yaml"];
+        folder.rrc(&args).env("PATH", &path).go()
+    };
+    for (command, words) in [
+        ("", "no agent is configured for: a"),
+        (
+            "[agent]\ncommand = \"echo {promt}\"\n",
+            "did you mean `{prompt}`?",
+        ),
+        (
+            "[agent]\ncommand = \"nothing {prompt}\"\n",
+            "there is no program `nothing`",
+        ),
+        ("[agent]\ncommand = \"sh -c {prompt}\"\n", "[RRC0501]"),
+    ] {
+        let said = validated(command).exits(2).no_out().err_has(words);
+        assert!(!said.err.contains("can run"), "{}", said.err);
+    }
+    program(&folder, "ask", "touch asked");
+    let said = validated("[agent]\ncommand = \"./ask {prompt}\"\n");
+    said.exits(0).no_out().err_has("a.yaml can run\n");
+    assert!(!folder.has("asked"));
+}
+
+#[test]
 fn a_known_agent_is_found_by_itself_or_by_name() {
     let folder = Folder::new();
     for name in ["claude", "codex"] {
@@ -300,11 +360,78 @@ fn a_known_agent_is_found_by_itself_or_by_name() {
         let said = folder.rrc(&all).env("PATH", &path).go().exits(0).json();
         said["context"]["a"].as_str().unwrap().to_string()
     };
-    assert_eq!(answer(&[]), "claude:-p claude:go claude:--model claude:m ");
+    assert_eq!(
+        answer(&[]),
+        "claude:-p claude:--model=m claude:-- claude:go "
+    );
     assert_eq!(
         answer(&["--agent", "codex"]),
-        "codex:exec codex:--model codex:m codex:go "
+        "codex:exec codex:--model=m codex:-- codex:go "
     );
+}
+
+#[test]
+fn the_command_line_says_who_is_asked_before_the_file_does() {
+    let folder = folder("printf asked", "./ask {prompt}");
+    for (name, at) in [("codex", "bin/codex"), ("mine", "my agents/it's")] {
+        program(&folder, at, &format!("printf '{name}:%s ' \"$@\""));
+    }
+    folder.write("work/x", "");
+    let own = folder.read("rrc.toml") + "[agents.reviewer]\ncommand = \"printf own\"\n";
+    folder.write("rrc.toml", own);
+    folder.write(
+        "a.yaml",
+        amplifier("- {id: a, agent: reviewer, prompt: go, output: a}\n"),
+    );
+    let path = format!("{}:/usr/bin:/bin", folder.file("bin").display());
+    let asked = |args: &[&str]| {
+        let all = [&["run", "a.yaml", "--output-format", "json"], args].concat();
+        let said = folder.rrc(&all).env("PATH", &path).go().exits(0).json();
+        said["context"]["a"].as_str().unwrap().to_string()
+    };
+    assert_eq!(asked(&[]), "own");
+    assert_eq!(
+        asked(&["--agent", "codex"]),
+        "codex:exec codex:-- codex:go "
+    );
+    assert_eq!(asked(&["--agent", "reviewer"]), "own");
+    // A path begins where the command line does, whatever the steps run in.
+    let mine = ["--agent", "./my agents/it's", "-C", "work"];
+    assert_eq!(asked(&mine), "mine:go ");
+    let said = folder.rrc(&["run", "a.yaml", "--agent", "./none"]).go();
+    said.exits(2)
+        .err_has("/none` to ask agents\nhelp: name another with `--agent`");
+    let said = folder.rrc(&["run", "a.yaml", "--agent", "mine"]).go();
+    said.exits(2)
+        .err_has("another program is named by its path, `./mine`");
+}
+
+#[test]
+fn an_agent_that_the_environment_names_is_asked_or_said_to_be_unknown() {
+    let folder = Folder::new();
+    for name in ["claude", "codex"] {
+        program(&folder, &format!("bin/{name}"), &format!("printf {name}"));
+    }
+    let path = format!("{}:/usr/bin:/bin", folder.file("bin").display());
+    folder.write(
+        "a.yaml",
+        amplifier("- {id: a, agent: a, prompt: go, output: a}\n"),
+    );
+    let asked = |name: &str| {
+        let rrc = folder.rrc(&["run", "a.yaml", "--output-format", "json"]);
+        let rrc = rrc.env("PATH", &path).env("AMPLIHACK_AGENT_BINARY", name);
+        let said = rrc.go().exits(0);
+        let answer = said.json()["context"]["a"].as_str().unwrap().to_string();
+        (answer, said.err)
+    };
+    assert_eq!(asked("codex"), ("codex".to_string(), String::new()));
+    assert_eq!(asked(""), ("claude".to_string(), String::new()));
+    for name in ["cluade", "/bin/codex"] {
+        let (answer, said) = asked(name);
+        assert_eq!(answer, "claude");
+        let words = format!("AMPLIHACK_AGENT_BINARY is `{name}`, which is no agent that rrc knows");
+        assert!(said.contains(&words), "{said}");
+    }
 }
 
 #[test]
@@ -317,6 +444,43 @@ fn the_path_of_a_program_begins_where_it_is_written_down() {
     );
     let all = run(&folder, &["-C", "work"], 0);
     assert_eq!(all["context"]["a"], "go in work");
+}
+
+#[test]
+fn a_program_below_the_home_directory_is_found() {
+    let folder = folder("", "~/bin/me {prompt}");
+    program(&folder, "home/bin/me", "printf 'me: %s' \"$1\"");
+    folder.write(
+        "a.yaml",
+        amplifier("- {id: a, agent: x, prompt: go, output: a}\n"),
+    );
+    let home = folder.file("home").display().to_string();
+    let args = ["run", "a.yaml", "--output-format", "json"];
+    let all = folder.rrc(&args).env("HOME", &home).go().exits(0).json();
+    assert_eq!(all["context"]["a"], "me: go");
+    std::fs::remove_file(folder.file("home/bin/me")).unwrap();
+    let said = folder.rrc(&args).env("HOME", &home).go().exits(2);
+    said.err_has("/home/bin/me");
+}
+
+#[test]
+fn what_is_wrong_with_a_command_is_said_before_anything_runs() {
+    let folder = folder("", "bash -c 'echo got: {prompt}'");
+    folder.write(
+        "a.yaml",
+        "name: t\nversion: 1.0.0\ndescription: d\ncontext: {p: ''}\nsteps:\n\
+         - {id: a, agent: x, prompt: 'say {{p}}', output: a}\n",
+    );
+    let evil = ["run", "a.yaml", "-s", "p=$(touch OWNED)"];
+    let said = folder.rrc(&evil).go().exits(2);
+    said.err_has("rrc.toml:2:32: [RRC0501] `bash` would execute the value\nhelp: pass it as");
+    assert!(!folder.has("OWNED"));
+    folder.write("rrc.toml", "[agent]\ncommand = \"echo {prompt} > f\"\n");
+    let said = folder.rrc(&evil).go().exits(0);
+    let said = said.err_has("rrc.toml:2:26: warning: [RRC0505] ");
+    said.err_has("\nhelp: ");
+    let quiet = ["run", "-q", "a.yaml"];
+    folder.rrc(&quiet).go().exits(0).no_err();
 }
 
 #[test]

@@ -79,6 +79,53 @@ fn a_terminal_shows_what_runs_and_keeps_what_ended() {
 }
 
 #[test]
+fn a_line_with_wide_characters_is_cleared_like_any_other() {
+    let folder = Folder::with(
+        "a.yaml",
+        amplifier(&format!(
+            "- {{id: {}, type: bash, command: 'sleep 0.6'}}\n",
+            "日本".repeat(30)
+        )),
+    );
+    let words = "--color never --output-format json --progress > out.json";
+    let script = format!(
+        "script -qec \"stty rows 24 cols 40; $RRC run a.yaml {words}\" /dev/null < /dev/null"
+    );
+    let said = folder.sh(&script).env("TERM", "xterm").go().exits(0);
+    let drawn = said.out.split(['\r', '\n', '\x1b']);
+    let lines: Vec<&str> = drawn.filter(|line| line.contains("日")).collect();
+    assert!(!lines.is_empty(), "{:?}", said.out);
+    for line in lines {
+        // The code that cleared the line before is part of it.
+        let line = line.trim_start_matches(|c: char| c.is_ascii() && c != ' ');
+        let columns: usize = line.chars().map(|c| 1 + usize::from(c >= '\u{3000}')).sum();
+        assert!(columns <= 40 && line.contains(" s"), "{columns}: {line:?}");
+    }
+}
+
+#[test]
+fn what_holds_a_step_that_has_ended_is_shown_again() {
+    let folder = Folder::with(
+        "a.yaml",
+        amplifier(
+            "- {id: call, type: recipe, recipe: sub.yaml, retry: {max_attempts: 2, initial_delay: 1}, on_error: continue}\n",
+        ),
+    );
+    folder.write(
+        "sub.yaml",
+        amplifier("- {id: inner, type: bash, command: 'sleep 0.4; exit 1'}\n"),
+    );
+    let sent = on_a_terminal(&folder, "--color never");
+    let inner = sent.find("call/inner  0 s").expect("the step that runs");
+    let after = sent.find("failed call/inner").expect("its end");
+    let pause = sent[after..].find("call  ").expect("what waits");
+    let again = sent[after..]
+        .find("call/inner  0 s")
+        .expect("the second try");
+    assert!(inner < after && pause < again, "{sent:?}");
+}
+
+#[test]
 fn other_formats_show_what_runs_if_asked() {
     let sent = on_a_terminal(&folder(), "--output-format json > out.json --progress");
     assert!(sent.contains("slow  0 s"), "{sent:?}");
@@ -215,4 +262,42 @@ fn a_step_that_asks_the_terminal_is_told_that_there_is_none() {
     let steps = format!("- {{id: a, type: bash, timeout: 20, command: '{ask}', stream: true}}\n");
     let sent = on_a_terminal(&Folder::with("a.yaml", amplifier(&steps)), "");
     assert!(sent.contains("no answer"), "{sent}");
+}
+
+#[test]
+fn nothing_that_is_shown_does_something_to_a_terminal() {
+    let folder = Folder::with(
+        "a.yaml",
+        "name: t\nversion: 1.0.0\ndescription: d\nsteps:\n\
+         - {id: a, type: bash, stream: true, command: \"printf '\\\\033[2J\\\\033[31mred\\\\007\\\\n'\"}\n\
+         - {id: b, type: bash, command: \"printf '\\\\033[H'\", output: x}\n\
+         - {id: c, type: bash, condition: 'int({{x}}) > 1', command: 'true', on_error: continue}\n",
+    );
+    let sent = on_a_terminal(&folder, "--color never");
+    assert!(
+        sent.contains("a| \\u{1b}[2J\x1b[31mred\\u{7}\x1b[0m"),
+        "{sent:?}"
+    );
+    let steps = "steps:\n- {id: a, command: 'true'}\n";
+    let named = format!("# rrc: dialect = amplihack\nname: \"t\\e[2J\"\n{steps}");
+    let other = Folder::with("a.yaml", named);
+    let after = on_a_terminal(&other, "--color never");
+    assert!(after.contains("t\\u{1b}[2J: completed in"), "{after:?}");
+    for sent in [&sent, &after] {
+        let cleared = sent.contains("\x1b[2J") || sent.contains("\x1b[H");
+        assert!(!cleared, "{sent:?}");
+    }
+    // Elsewhere a line is what the step wrote.
+    let said = folder.rrc(&["run", "a.yaml"]).go().exits(0);
+    said.out_has("a| \x1b[2J\x1b[31mred\x07\n");
+    let agent = "name: a\nversion: 1.0.0\ndescription: \"d\\e[2J\"\nsteps:\n\
+                 - {id: a, agent: x, prompt: \"look\\e[2J\"}\n";
+    folder.write("more/a.yaml", agent);
+    let said = folder
+        .rrc(&["run", "--dry-run", "more/a.yaml"])
+        .go()
+        .exits(0);
+    said.out_has("  | look\\u{1b}[2J\n");
+    let said = folder.rrc(&["list", "-R", "more"]).go().exits(0);
+    said.out_has("d\\u{1b}[2J");
 }

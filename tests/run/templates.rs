@@ -305,7 +305,7 @@ fn the_command_of_an_agent_is_a_template() {
         "[agent]\ncommand = \"sh say.sh -p {prompt} --model={model} {model} 'x y' {mode?--mode:--plain} {lang=en}\"\n",
     );
     let report = crate::run(&folder, &[], 0);
-    let said = "[-p][it's {model} \"two\" words][--model=][x y][--plain][en]";
+    let said = "[-p][it's {model} \"two\" words][x y][--plain][en]";
     assert_eq!(report["context"]["said"], said);
     folder.write(
         "rrc.toml",

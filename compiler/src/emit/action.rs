@@ -332,8 +332,13 @@ impl Emitter<'_> {
     /// the open step and the reply; at `failed`: the open step and the failure.
     pub fn recover(&mut self, w: &mut Writer, id: &str, step: u32, failed: Label) {
         let (failure, answer) = (w.local(), w.local());
-        let (give_up, recovered) = (w.label(), w.label());
+        let (give_up, recovered, no_answer) = (w.label(), w.label(), w.label());
         w.push(Instr::Store { local: failure });
+        let asks = self
+            .tables
+            .text("an agent is asked to put right what failed");
+        w.push(Instr::Text { text: asks });
+        w.push(Instr::Warn {});
         let mut call = Arguments::new(HostKind::Agent);
         self.tables.need_of_step(NeedKind::Agent, "", step);
         let before = format!("The recipe that step `{id}` runs has failed:\n\n");
@@ -358,7 +363,9 @@ impl Emitter<'_> {
         call.fix("failures", Literal::Text(FAILURES.to_string()));
         self.pace(&mut call);
         call.ask(w, &mut self.tables, step);
-        w.push(Instr::JumpFailed { to: w.to(give_up) });
+        w.push(Instr::JumpFailed {
+            to: w.to(no_answer),
+        });
         w.push(Instr::FieldOrNull {
             name: self.tables.text("stdout"),
         });
@@ -392,6 +399,24 @@ impl Emitter<'_> {
         w.push(Instr::JumpIf {
             to: w.to(recovered),
         });
+        let lost = self.tables.text("the agent has not put right what failed");
+        w.push(Instr::Text { text: lost });
+        w.push(Instr::Warn {});
+        w.push(Instr::Null {});
+        w.push(Instr::Jump { to: w.to(give_up) });
+        w.bind(no_answer);
+        w.push(Instr::Store { local: answer });
+        w.push(Instr::Text {
+            text: self.tables.text("the agent that was asked has failed: "),
+        });
+        w.push(Instr::Load { local: answer });
+        w.push(Instr::FailureMap {});
+        w.push(Instr::FieldOrNull {
+            name: self.tables.text("message"),
+        });
+        w.push(Instr::Concat { parts: 2 });
+        w.push(Instr::JumpFailed { to: w.to(give_up) });
+        w.push(Instr::Warn {});
         w.push(Instr::Null {});
         w.bind(give_up);
         w.push(Instr::Pop {});

@@ -17,7 +17,7 @@ mod step;
 mod terms;
 
 use crate::ir::flow::Around;
-use crate::ir::{Expr, Node, Program, Step, Unit};
+use crate::ir::{Expr, Node, Program, Step, Unit, visit};
 use crate::schedule::{Set, set_by_all};
 use crate::source::Sources;
 use builder::{Code, Tables, Writer};
@@ -127,6 +127,11 @@ pub fn add_outputs(plan: &mut Plan, program: &Program) {
 /// A plan that evaluates one expression over the variables it is given.
 pub fn emit_expression(root: Arc<Unit>, expression: &Expr) -> Plan {
     let name = root.name.clone();
+    // Places are in the sources of the program that it is an expression of.
+    let mut last = root.source.0;
+    visit::walk(expression, &mut |inner| {
+        last = last.max(inner.span.source.0)
+    });
     let program = Program { units: vec![root] };
     let mut emitter = Emitter::new(&program);
     let entry = emitter.tables.text(&name);
@@ -138,13 +143,11 @@ pub fn emit_expression(root: Arc<Unit>, expression: &Expr) -> Plan {
     w.push(Instr::Take { local: expr::SCOPE });
     w.push(Instr::Return {});
     emitter.finished.push((0, w));
-    emitter.plan(
-        Vec::new(),
-        &[Origin {
-            name,
-            hash: [0; 32],
-        }],
-    )
+    let origin = Origin {
+        name,
+        hash: [0; 32],
+    };
+    emitter.plan(Vec::new(), &vec![origin; last as usize + 1])
 }
 
 /// The names of sources in a plan: without the directory, so that a plan does not depend on

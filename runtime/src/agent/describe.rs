@@ -3,6 +3,7 @@
 //! A name is made of safe words, and what is found lies in the directory that was searched: no name
 //! and no link leads out of it.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// The largest description that is read.
@@ -10,21 +11,38 @@ pub const MOST_BYTES: u64 = 1 << 20;
 /// Folders that sort agents, when the name does not say in which it is.
 const SORTS: [&str; 2] = ["core", "specialized"];
 
-/// What is written about an agent: `name`, `space:name` or `space:sort:name`. None if there is
-/// nothing, or the name is not one.
-pub fn describe(name: &str, directories: &[PathBuf]) -> Option<String> {
+/// What is written about an agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Described {
+    As(String),
+    Nowhere,
+    /// There is a file, and why it is not read.
+    Unusable(String),
+}
+
+/// Looks for an agent: `name`, `space:name` or `space:sort:name`. The first file that can be used
+/// counts.
+pub fn describe(name: &str, directories: &[PathBuf]) -> Described {
     let words: Vec<&str> = name.split(':').collect();
-    if !words.iter().all(|word| is_safe(word)) {
-        return None;
+    let safe = words.iter().all(|word| is_safe(word));
+    let Some(places) = places(&words).filter(|_| safe) else {
+        return Described::Nowhere;
+    };
+    let mut found = Described::Nowhere;
+    for directory in directories {
+        let Ok(root) = directory.canonicalize() else {
+            continue;
+        };
+        for place in &places {
+            match read(&directory.join(place), &root) {
+                Described::Nowhere => {}
+                Described::As(text) => return Described::As(text),
+                unusable if found == Described::Nowhere => found = unusable,
+                Described::Unusable(_) => {}
+            }
+        }
     }
-    let places = places(&words)?;
-    directories
-        .iter()
-        .filter_map(|directory| Some((directory, directory.canonicalize().ok()?)))
-        .find_map(|(directory, root)| {
-            let files = places.iter().map(|place| directory.join(place));
-            files.into_iter().find_map(|file| read(&file, &root))
-        })
+    found
 }
 
 fn is_safe(word: &str) -> bool {
@@ -55,15 +73,35 @@ fn places(words: &[&str]) -> Option<Vec<PathBuf>> {
     Some(places)
 }
 
-fn read(file: &Path, root: &Path) -> Option<String> {
-    let file = file.canonicalize().ok()?;
-    let inside = file.starts_with(root);
-    let metadata = file.metadata().ok()?;
-    if !inside || !metadata.is_file() || metadata.len() > MOST_BYTES {
-        return None;
+fn read(file: &Path, root: &Path) -> Described {
+    let unusable = |why: &str| Described::Unusable(format!("{} {why}", file.display()));
+    let cannot = |error: io::Error| unusable(&format!("cannot be read: {error}"));
+    let real = match file.canonicalize() {
+        Ok(real) => real,
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return cannot(error),
+        Err(_) => return Described::Nowhere,
+    };
+    if !real.starts_with(root) {
+        return unusable("leads out of the directory of agents");
     }
-    let text = String::from_utf8_lossy(&std::fs::read(file).ok()?).into_owned();
-    Some(without_header(&text).trim().to_string())
+    let metadata = match real.metadata() {
+        Ok(metadata) => metadata,
+        Err(error) => return cannot(error),
+    };
+    if !metadata.is_file() {
+        return Described::Nowhere;
+    }
+    if metadata.len() > MOST_BYTES {
+        let most = MOST_BYTES >> 20;
+        return unusable(&format!("is larger than {most} MiB"));
+    }
+    match std::fs::read(real) {
+        Ok(bytes) => {
+            let text = String::from_utf8_lossy(&bytes);
+            Described::As(without_header(&text).trim().to_string())
+        }
+        Err(error) => cannot(error),
+    }
 }
 
 /// The text after the lines between `---` at its start, which are for other programs.
@@ -106,16 +144,20 @@ mod tests {
         let directories = [top.join("none"), agents];
         let found = |name: &str| describe(name, &directories);
         for name in ["team:builder", "team:core:builder"] {
-            assert_eq!(found(name).as_deref(), Some("You build."), "{name}");
+            assert_eq!(
+                found(name),
+                Described::As("You build.".to_string()),
+                "{name}"
+            );
         }
         for name in ["plain", "team:plain"] {
-            assert_eq!(found(name).as_deref(), Some("You are plain."), "{name}");
+            let plain = Described::As("You are plain.".to_string());
+            assert_eq!(found(name), plain, "{name}");
         }
         for name in [
             "nobody",
             "../secret",
             "..:secret",
-            "link",
             "a:b:c:plain",
             "",
             ":",
@@ -123,7 +165,17 @@ mod tests {
             "/plain",
             "team/core:builder",
         ] {
-            assert_eq!(found(name), None, "{name}");
+            assert_eq!(found(name), Described::Nowhere, "{name}");
+        }
+        write("agents/large.md", &"x".repeat(MOST_BYTES as usize + 1)).expect("a file");
+        for (name, why) in [("link", "leads out of"), ("large", "is larger than 1 MiB")] {
+            let Described::Unusable(words) = found(name) else {
+                panic!("{name} can be used");
+            };
+            assert!(
+                words.contains(&format!("agents/{name}.md {why}")),
+                "{words}"
+            );
         }
         std::fs::remove_dir_all(top).expect("the folder was ours");
     }

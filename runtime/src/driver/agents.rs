@@ -2,7 +2,7 @@
 
 use super::Driver;
 use super::perform::{Asked, Job, Place, Wanted, Work};
-use crate::agent::{self, Pace, Paces, Question, describe};
+use crate::agent::{self, Described, Pace, Paces, Question, describe};
 use crate::event::What;
 use crate::process::{ErrorKind, Outcome, Request, TimerId};
 use crate::reply::{self, Args};
@@ -10,7 +10,7 @@ use rrc_vm::fault::FailureKind;
 use rrc_vm::machine::Ticket;
 use rrc_vm::text::{parse_json, render};
 use rrc_vm::value::Value;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -27,6 +27,8 @@ pub(super) struct Queue {
     timer: Option<TimerId>,
     /// Those that were refused and are asked again.
     later: FxHashMap<TimerId, Job>,
+    /// Agents of which it has been said that their descriptions are missing.
+    missing: FxHashSet<String>,
 }
 
 /// A question that is being asked.
@@ -59,10 +61,21 @@ impl Driver<'_> {
             .command(&agent)
             .is_some_and(|command| command.contains("{agent}"));
         let own = agents.by_name.iter().any(|(name, _)| *name == agent);
-        if described.is_none() && !agent.is_empty() && !named && !own {
-            warnings.push(format!(
+        let missing = match &described {
+            Described::As(_) => None,
+            Described::Nowhere if agent.is_empty() || named || own => None,
+            Described::Nowhere => Some(format!(
                 "nothing describes the agent `{agent}`: it is asked like any other"
-            ));
+            )),
+            Described::Unusable(why) => Some(format!(
+                "the agent `{agent}` is asked without its description: {why}"
+            )),
+        };
+        // Once is enough: a loop asks the same agent a thousand times.
+        if let Some(missing) = missing
+            && self.agents.missing.insert(agent.clone())
+        {
+            warnings.push(missing);
         }
         let mut prompt = text("prompt");
         if let Value::Text(heading) = args.get("failures") {
@@ -71,10 +84,14 @@ impl Driver<'_> {
                 prompt.push_str(&format!("\n\n{heading}\n{lines}"));
             }
         }
+        let description = match described {
+            Described::As(text) => text,
+            Described::Nowhere | Described::Unusable(_) => String::new(),
+        };
         let question = Question {
             agent: &agent,
             prompt: &prompt,
-            system_prompt: &described.unwrap_or_default(),
+            system_prompt: &description,
             model: &text("model"),
             mode: &text("mode"),
             step_id: &step_id,

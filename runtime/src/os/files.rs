@@ -61,6 +61,13 @@ pub fn may_execute(path: &Path) -> bool {
     rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
 }
 
+/// How many characters a line of a terminal holds, if it knows its size.
+pub fn columns(terminal: impl AsFd) -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(terminal).ok()?;
+    let known = size.ws_row > 0 && size.ws_col > 0;
+    known.then_some(size.ws_col.into())
+}
+
 /// What was typed at a terminal and not read yet is not read any more.
 pub fn forget_typed(terminal: impl AsFd) {
     use rustix::termios::{QueueSelector, tcflush};

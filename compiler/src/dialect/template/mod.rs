@@ -36,6 +36,7 @@ use defaults::Notes;
 use indexmap::IndexMap;
 use names::{Env, HOST_NAMES, REPEAT_NAMES};
 use node::Place;
+pub use risk::{Executed, executed};
 use rrc_vm::plan::StepKind;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use spot::Spot;

@@ -5,7 +5,7 @@
 
 use super::Lower;
 use super::holes::{self, Piece};
-use super::words::Word;
+use super::words::{Word, split};
 use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::doc::Text;
@@ -84,6 +84,64 @@ fn first_hole(word: &Word) -> Option<std::ops::Range<usize>> {
         })
 }
 
+/// How a program's text is given a value that is not part of it.
+fn behind_the_text(program: &str) -> String {
+    let example = match program {
+        "python" | "python3" => "`python3 -c 'use(sys.argv[1])' {x}`",
+        "node" | "bun" => "`node -e 'use(process.argv[1])' {x}`",
+        "ruby" => "`ruby -e 'use(ARGV[0])' {x}`",
+        "perl" => "`perl -e 'use($ARGV[0])' {x}`",
+        "deno" => "`deno eval 'use(Deno.args[0])' {x}`",
+        "php" => "`php -r 'use($argv[1]);' {x}`",
+        _ => "`sh -c 'use \"$1\"' _ {x}`",
+    };
+    format!("pass it as a word of its own behind the text: {example}")
+}
+
+/// A value that a command has executed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Executed {
+    /// The bytes of the command that it is put in for.
+    pub range: std::ops::Range<usize>,
+    pub program: String,
+    pub help: String,
+}
+
+/// The options of `ssh` that take the next word.
+const SSH_VALUED: &str = "pioFlJLRDbceEImOQSWwB";
+
+/// The first value of a command that becomes code, or part of it, of a program that is known to
+/// execute what it is given.
+pub fn executed(line: &str) -> Option<Executed> {
+    let words = split(line).words;
+    let program = program(&words);
+    let name = base(&words.get(program)?.text).to_string();
+    let (word, hole, help) = match name.as_str() {
+        "ssh" => {
+            // What stands behind the name of a machine is read by a shell there.
+            let mut named = program + 1;
+            while let Some(word) = words.get(named).filter(|word| is_option(&word.text)) {
+                let letter = word.text.get(1..).filter(|rest| rest.len() == 1);
+                let valued = letter.is_some_and(|letter| SSH_VALUED.contains(letter));
+                named += 1 + usize::from(valued);
+            }
+            let mut rest = words.iter().skip(named + 1);
+            let (word, hole) = rest.find_map(|word| Some((word, first_hole(word)?)))?;
+            let help = "leave it out: a question that a command does not ask for is its input";
+            (word, hole, help.to_string())
+        }
+        _ => {
+            let word = words.get(script_word(&words)?)?;
+            (word, first_hole(word)?, behind_the_text(&name))
+        }
+    };
+    Some(Executed {
+        range: word.source(hole),
+        program: name,
+        help,
+    })
+}
+
 pub fn look<'a>(lower: &mut Lower<'_, 'a>, text: Text<'a>, words: &[Word]) {
     let at = program(words);
     let Some(word) = words.get(at) else { return };
@@ -96,19 +154,9 @@ pub fn look<'a>(lower: &mut Lower<'_, 'a>, text: Text<'a>, words: &[Word]) {
                 Some(range) => {
                     let message = format!("the value becomes part of what `{name}` executes");
                     let hole = text.span(script.source(range));
-                    let help = match name.as_str() {
-                        "python" | "python3" => "`python3 -c 'use(sys.argv[1])' {x}`",
-                        "node" | "bun" => "`node -e 'use(process.argv[1])' {x}`",
-                        "ruby" => "`ruby -e 'use(ARGV[0])' {x}`",
-                        "perl" => "`perl -e 'use($ARGV[0])' {x}`",
-                        "deno" => "`deno eval 'use(Deno.args[0])' {x}`",
-                        "php" => "`php -r 'use($argv[1]);' {x}`",
-                        _ => "`sh -c 'use \"$1\"' _ {x}`",
-                    };
                     lower.add(
-                        Diagnostic::new(&codes::VALUE_IN_PROGRAM_TEXT, hole, message).help(
-                            format!("pass it as a word of its own behind the text: {help}"),
-                        ),
+                        Diagnostic::new(&codes::VALUE_IN_PROGRAM_TEXT, hole, message)
+                            .help(behind_the_text(&name)),
                     );
                 }
                 None => {
