@@ -5,11 +5,11 @@
 //! through here. A text that is cut is cut beside a secret, never through one, so that no part of
 //! it escapes recognition.
 
+mod known;
 mod token;
 
-use memchr::memmem;
+use known::Known;
 use rrc_vm::fault::Failure;
-use rrc_vm::flow::SHOWN;
 use rrc_vm::text::render;
 use rrc_vm::value::{Map, Value};
 use std::borrow::Cow;
@@ -24,23 +24,16 @@ const WINDOW: usize = 4096;
 /// The shortest line of a secret of several lines that is hidden by itself.
 const LINE: usize = 8;
 
-/// The shortest text that is hidden; shorter ones stand everywhere.
-const SHORTEST: usize = 4;
-
 /// The names of secrets, and their values as far as they are known.
 #[derive(Clone, Debug, Default)]
 pub struct Secrets {
     names: Vec<String>,
-    /// Longest first, so that a secret inside another does not leave the rest of it.
-    known: Vec<Known>,
-}
-
-#[derive(Clone, Debug)]
-struct Known {
-    text: String,
-    name: usize,
-    /// Which of the texts of this name, in the order they became known.
-    number: usize,
+    known: Known,
+    /// Which name each known text belongs to, and which of its texts it is, in the order they became
+    /// known.
+    owners: Vec<(usize, usize)>,
+    /// The texts of each name, in that order.
+    texts: Vec<Vec<usize>>,
 }
 
 /// A part of a text that is hidden.
@@ -49,7 +42,17 @@ pub struct Part<'a> {
     pub start: usize,
     pub end: usize,
     /// Which secret it is; none for what only looks like one.
-    pub of: Option<(&'a str, usize)>,
+    pub of: Option<Of<'a>>,
+}
+
+/// A part of a text of a secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Of<'a> {
+    pub name: &'a str,
+    pub number: usize,
+    /// Where it begins in that text, and whether it is all of it.
+    pub from: usize,
+    pub whole: bool,
 }
 
 impl Part<'_> {
@@ -76,6 +79,7 @@ impl Secrets {
         let known = self.names.iter().position(|known| *known == name);
         known.unwrap_or_else(|| {
             self.names.push(name);
+            self.texts.push(Vec::new());
             self.names.len() - 1
         })
     }
@@ -91,26 +95,21 @@ impl Secrets {
     /// A secret has this value, too.
     pub fn learn(&mut self, name: &str, value: &Value) {
         let name = self.add(name.to_string());
-        let mut texts = Vec::new();
-        texts_of(value, &mut texts);
-        for text in texts {
-            if text == HIDDEN || self.known.iter().any(|known| known.text == text) {
-                continue;
+        texts_of(value, &mut |text| {
+            if text == HIDDEN {
+                return;
             }
-            let number = self.known.iter().filter(|known| known.name == name).count();
-            self.known.push(Known { text, name, number });
-        }
-        self.known
-            .sort_by_key(|known| std::cmp::Reverse(known.text.len()));
+            if let Some(known) = self.known.add(text) {
+                self.owners.push((name, self.texts[name].len()));
+                self.texts[name].push(known);
+            }
+        });
     }
 
     /// One of the texts of a secret, by its number.
     pub fn text_of(&self, name: &str, number: usize) -> Option<&str> {
         let name = self.names.iter().position(|known| known == name)?;
-        let mut known = self.known.iter();
-        known
-            .find(|known| known.name == name && known.number == number)
-            .map(|known| known.text.as_str())
+        self.known.text(*self.texts.get(name)?.get(number)?)
     }
 
     pub fn knows_values(&self) -> bool {
@@ -119,8 +118,7 @@ impl Secrets {
 
     /// How many bytes past a cut are needed to see what the cut goes through.
     pub fn window(&self) -> usize {
-        let longest = self.known.first().map_or(0, |known| known.text.len());
-        longest.max(WINDOW)
+        self.known.longest().max(WINDOW)
     }
 
     /// The parts of a text that are hidden, in order, without overlap.
@@ -141,53 +139,32 @@ impl Secrets {
         parts
     }
 
-    /// The values of secrets in a text, in order. Where two overlap, the longer one counts.
+    /// The values of secrets in a text, in order.
     fn named(&self, text: &[u8]) -> Vec<Part<'_>> {
-        let mut parts: Vec<Part<'_>> = Vec::new();
-        for known in &self.known {
-            let name = self.names.get(known.name).map_or("", String::as_str);
-            let length = known.text.len();
-            let longer = parts.len();
-            let mut taken = 0;
-            let mut from = 0;
-            while let Some(at) = text
-                .get(from..)
-                .and_then(|rest| memmem::find(rest, known.text.as_bytes()))
-            {
-                let (start, end) = (from + at, from + at + length);
-                while taken < longer && parts[taken].end <= start {
-                    taken += 1;
-                }
-                if taken < longer && parts[taken].start < end {
-                    // What begins before that one has ended overlaps it, too.
-                    from = parts[taken].end.max(start + 1);
-                    continue;
-                }
-                parts.push(Part {
-                    start,
-                    end,
-                    of: Some((name, known.number)),
-                });
-                from = end;
+        let spots = self.known.spots(text).into_iter();
+        let parts = spots.map(|spot| {
+            let length = self.known.text(spot.text).map_or(0, str::len);
+            let owner = self.owners.get(spot.text);
+            let of = owner.and_then(|(name, number)| {
+                Some(Of {
+                    name: self.names.get(*name)?,
+                    number: *number,
+                    from: spot.from,
+                    whole: spot.end - spot.start == length,
+                })
+            });
+            Part {
+                start: spot.start,
+                end: spot.end,
+                of,
             }
-            if parts.len() > longer {
-                parts.sort_unstable_by_key(|part| part.start);
-            }
-        }
-        parts
+        });
+        parts.collect()
     }
 
     /// A message of the machine, which holds no more than the start of a long value.
     pub fn message(&self, text: &str) -> String {
-        let mut shown = self.text(text).into_owned();
-        for known in &self.known {
-            let cut = known.text.char_indices().nth(SHOWN);
-            let start = cut.and_then(|(at, _)| known.text.get(..at));
-            if let Some(start) = start {
-                shown = shown.replace(start, HIDDEN);
-            }
-        }
-        shown
+        self.text(text).into_owned()
     }
 
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
@@ -213,11 +190,7 @@ impl Secrets {
         match value {
             Value::Null | Value::Bool(_) | Value::Step(_) | Value::Tasks(_) => None,
             Value::Int(_) | Value::Float(_) => {
-                if self.known.is_empty() {
-                    return None;
-                }
-                let text = render(value);
-                let secret = self.known.iter().any(|known| known.text == *text);
+                let secret = !self.known.is_empty() && self.known.has(&render(value));
                 secret.then(|| Value::text(HIDDEN))
             }
             Value::Text(text) => match self.text(text) {
@@ -345,31 +318,24 @@ impl Secrets {
 }
 
 /// The texts by which a value would be recognised.
-fn texts_of(value: &Value, texts: &mut Vec<String>) {
-    let mut push = |text: &str| {
-        if text.len() >= SHORTEST && !texts.iter().any(|known| known == text) {
-            texts.push(text.to_string());
-        }
-    };
+fn texts_of(value: &Value, push: &mut impl FnMut(&str)) {
     match value {
         Value::Text(text) => {
             let text = text.trim();
             push(text);
             if text.contains('\n') {
                 let lines = text.lines().map(str::trim);
-                lines.filter(|line| line.len() >= LINE).for_each(&mut push);
+                lines.filter(|line| line.len() >= LINE).for_each(&mut *push);
             }
             let quoted = serde_json::Value::from(text).to_string();
             if let Some(inside) = quoted.get(1..quoted.len() - 1) {
                 push(inside);
             }
         }
-        Value::Int(_) | Value::Float(_) => {
-            push(&render(value));
-        }
+        Value::Int(_) | Value::Float(_) => push(&render(value)),
         Value::Bytes(bytes) => push(String::from_utf8_lossy(bytes).trim()),
-        Value::List(items) => items.iter().for_each(|item| texts_of(item, texts)),
-        Value::Map(fields) => fields.values().for_each(|field| texts_of(field, texts)),
+        Value::List(items) => items.iter().for_each(|item| texts_of(item, push)),
+        Value::Map(fields) => fields.values().for_each(|field| texts_of(field, push)),
         Value::Null | Value::Bool(_) | Value::Failure(_) | Value::Step(_) | Value::Tasks(_) => {}
     }
 }
@@ -438,12 +404,9 @@ mod tests {
     }
 
     #[test]
-    fn of_values_that_overlap_the_longer_is_hidden() {
+    fn of_values_that_overlap_all_is_hidden() {
         let secrets = secrets(&[("a", "abcdef"), ("b", "defghij"), ("c", "jklm")]);
-        assert_eq!(
-            secrets.text("abcdefghijklm abcdef jklm"),
-            "abc***klm *** ***"
-        );
+        assert_eq!(secrets.text("abcdefghijklm abcdef jklm"), "*** *** ***");
         // What looks like a token stands around a value, and is hidden with it.
         assert_eq!(secrets.text("PASSWORD=1234abcdef5678 x"), "PASSWORD=*** x");
     }
@@ -474,7 +437,15 @@ mod tests {
         assert_eq!(secrets.text_of("b", 0), Some("third"));
         assert_eq!(secrets.text_of("b", 1), None);
         let parts = secrets.parts(b"one-secret third");
-        assert_eq!(parts[0].of, Some(("a", 0)));
-        assert_eq!(parts[1].of, Some(("b", 0)));
+        let of = |name, number| {
+            Some(Of {
+                name,
+                number,
+                from: 0,
+                whole: true,
+            })
+        };
+        assert_eq!(parts[0].of, of("a", 0));
+        assert_eq!(parts[1].of, of("b", 0));
     }
 }

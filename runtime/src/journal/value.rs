@@ -109,7 +109,14 @@ impl Encoder<'_> {
                 out.push(b',');
             }
             match part.of {
-                Some((name, number)) => write!(out, "{}", json!({"$s": [name, number]}))?,
+                Some(of) => {
+                    let (name, number, from) = (of.name, of.number, of.from);
+                    let hidden = match of.whole {
+                        true => json!([name, number]),
+                        false => json!([name, number, from, from + part.end - part.start]),
+                    };
+                    write!(out, "{}", json!({"$s": hidden}))?;
+                }
                 None => out.extend_from_slice(br#"{"$s":null}"#),
             }
             out.push(b',');
@@ -279,14 +286,20 @@ impl Decoder<'_> {
     }
 
     fn secret(&mut self, json: &Json) -> String {
-        let Some([name, number]) = json.as_array().map(Vec::as_slice) else {
+        let Some([name, number, range @ ..]) = json.as_array().map(Vec::as_slice) else {
             self.lost = true;
             return HIDDEN.to_string();
         };
+        let place = |at: usize| range.get(at)?.as_u64().map(|place| place as usize);
         let name = name.as_str().unwrap_or_default();
         let number = number.as_u64().map_or(usize::MAX, |number| number as usize);
         match self.secrets.text_of(name, number) {
-            Some(text) => text.to_string(),
+            Some(text) => {
+                // Another value than it had may be shorter.
+                let end = place(1).unwrap_or(text.len()).min(text.len());
+                let part = text.get(place(0).unwrap_or(0)..end);
+                part.unwrap_or_default().to_string()
+            }
             None => {
                 if !self.missing.iter().any(|known| known == name) {
                     self.missing.push(name.to_string());
