@@ -364,7 +364,7 @@ impl<'a> Driver<'a> {
     /// What happened, without secrets.
     fn shown(&self, what: What) -> What {
         let value = |value: Value| self.secrets.value(&value).unwrap_or(value);
-        let text = |text: String| self.secrets.text(&text).into_owned();
+        let text = |text: String| self.secrets.message(&text).into_owned();
         match what {
             What::StepStored { value: stored } => What::StepStored {
                 value: value(stored),
@@ -520,7 +520,7 @@ impl<'a> Driver<'a> {
             stopped: self
                 .stopping
                 .as_ref()
-                .map(|why| self.secrets.message(&why.words())),
+                .map(|why| self.secrets.message(&why.words()).into_owned()),
             signal: signal.map(|signal| signal.word().to_string()),
         };
         let now_ms = self.now_ms();
@@ -534,7 +534,7 @@ impl<'a> Driver<'a> {
             status,
             variables: self.secrets.variables(&finished.variables),
             duration: Duration::from_millis(now_ms),
-            error: error.map(|error| self.secrets.message(&error)),
+            error: error.map(|error| self.secrets.message(&error).into_owned()),
             records: self.records,
             signal,
             waits_for,

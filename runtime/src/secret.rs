@@ -162,27 +162,27 @@ impl Secrets {
         parts.collect()
     }
 
-    /// A message of the machine, which holds no more than the start of a long value.
-    pub fn message(&self, text: &str) -> String {
-        self.text(text).into_owned()
+    /// A message of the machine, which holds no more than the start of a long value: what would look
+    /// like a token if it went on is hidden, too.
+    pub fn message<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let mut parts = self.parts(text.as_bytes());
+        for (open, close) in known::quotes(text.as_bytes()) {
+            let quoted = &text.as_bytes()[open..close];
+            let longer = [quoted, token::REST].concat();
+            let tokens = token::tokens(&longer).into_iter();
+            let mut cut = tokens.filter(|(start, end)| (*start..*end).contains(&quoted.len()));
+            if let Some((start, _)) = cut.find(|(start, _)| *start < quoted.len()) {
+                let start = start + open;
+                parts.retain(|part| part.end <= start || part.start >= close);
+                parts.extend(Part::unnamed(start, close));
+            }
+        }
+        parts.sort_by_key(|part| part.start);
+        hidden(text, parts)
     }
 
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let parts = self.parts(text.as_bytes());
-        if parts.is_empty() {
-            return Cow::Borrowed(text);
-        }
-        let mut shown = String::with_capacity(text.len());
-        let mut from = 0;
-        for part in parts {
-            if part.start > from || from == 0 {
-                shown.push_str(text.get(from..part.start).unwrap_or_default());
-                shown.push_str(HIDDEN);
-            }
-            from = part.end;
-        }
-        shown.push_str(text.get(from..).unwrap_or_default());
-        Cow::Owned(shown)
+        hidden(text, self.parts(text.as_bytes()))
     }
 
     /// The value without secrets; none if it has none.
@@ -215,7 +215,7 @@ impl Secrets {
             }
             Value::Map(fields) => self.map(fields).map(Value::map),
             Value::Failure(failure) => {
-                let message = self.text(&failure.message);
+                let message = self.message(&failure.message);
                 let data = self.value(&failure.data);
                 if matches!(message, Cow::Borrowed(_)) && data.is_none() {
                     return None;
@@ -263,7 +263,7 @@ impl Secrets {
                 record
             }
             Value::Failure(failure) => Value::Failure(Rc::new(Failure {
-                message: Rc::from(&*self.text(&failure.message)),
+                message: Rc::from(&*self.message(&failure.message)),
                 data: self.record(failure.data.clone()),
                 ..Failure::clone(failure)
             })),
@@ -317,6 +317,24 @@ impl Secrets {
     }
 }
 
+/// A text without these parts of it. What stands side by side is one to whoever reads it.
+fn hidden<'a>(text: &'a str, parts: Vec<Part<'_>>) -> Cow<'a, str> {
+    if parts.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len());
+    let mut from = 0;
+    for part in parts {
+        if part.start > from || from == 0 {
+            shown.push_str(text.get(from..part.start).unwrap_or_default());
+            shown.push_str(HIDDEN);
+        }
+        from = from.max(part.end);
+    }
+    shown.push_str(text.get(from..).unwrap_or_default());
+    Cow::Owned(shown)
+}
+
 /// The texts by which a value would be recognised.
 fn texts_of(value: &Value, push: &mut impl FnMut(&str)) {
     match value {
@@ -330,6 +348,10 @@ fn texts_of(value: &Value, push: &mut impl FnMut(&str)) {
             let quoted = serde_json::Value::from(text).to_string();
             if let Some(inside) = quoted.get(1..quoted.len() - 1) {
                 push(inside);
+            }
+            // Messages escape what they quote in a way of their own, and no more than its start.
+            if text.contains('\'') && text.len() <= WINDOW {
+                push(&text.escape_debug().to_string());
             }
         }
         Value::Int(_) | Value::Float(_) => push(&render(value)),
@@ -374,6 +396,40 @@ mod tests {
         assert_eq!(secrets.text("got second-line"), "got ***");
         assert_eq!(secrets.text("x"), "x");
         assert_eq!(secrets.text(r#""first-line\nsecond-line\nx""#), r#""***""#);
+    }
+
+    #[test]
+    fn what_messages_show_of_a_value_is_hidden() {
+        let long = format!("first{}", "0123456789".repeat(6));
+        let secrets = secrets(&[("a", &long), ("b", "it's a secret")]);
+        let failure = |message: String| {
+            let failure = Failure {
+                kind: rrc_vm::fault::FailureKind::NotANumber,
+                message: message.into(),
+                data: Value::Null,
+                at: 0,
+            };
+            let failure = Value::Failure(Rc::new(failure));
+            let shown = secrets.value(&failure).unwrap_or(Value::Null);
+            match (shown, secrets.record(failure)) {
+                (Value::Failure(shown), Value::Failure(record)) => {
+                    assert_eq!(shown.message, record.message);
+                    shown.message.to_string()
+                }
+                _ => String::new(),
+            }
+        };
+        let message = failure(format!("`{}` is not an integer", &long[..40]));
+        assert_eq!(message, "`***` is not an integer");
+        let message = failure(format!("`key: {}…` is not a number", &long[..35]));
+        assert_eq!(message, "`key: ***…` is not a number");
+        let message = failure("`it\\'s a secret` is not a number".to_string());
+        assert_eq!(message, "`***` is not a number");
+        let token = format!("Authorization: Bearer {}", "aB3".repeat(6));
+        let message = failure(format!("`{token}` is not an integer"));
+        assert_eq!(message, "`Authorization: Bearer ***` is not an integer");
+        let plain = format!("`{}` is not an integer", "x".repeat(40));
+        assert_eq!(secrets.message(&plain), plain);
     }
 
     #[test]
