@@ -18,7 +18,7 @@ use crate::event::{Event, RecordId, RunStatus, StepRef, What};
 use crate::journal::{Finish, Journal, Past};
 use crate::process::{ChildId, Happened, Loop, Setup, Signal, TimerId};
 use crate::record::{Commands as Started, Keep, Ran, Records};
-use crate::secret::Secrets;
+use crate::secret::{self, Secrets};
 use history::{Kept, Recall};
 use machines::Machines;
 use notes::{Inner, Open};
@@ -198,6 +198,8 @@ struct Driver<'a> {
     ready: VecDeque<Ready>,
     /// The ends of pieces of long lines.
     pieces: FxHashMap<(ChildId, bool), Vec<u8>>,
+    /// Secrets that have begun in the lines of a child and not ended.
+    open_secrets: FxHashMap<(ChildId, bool), secret::Open>,
     /// Where calls wait for their replies, by their tickets.
     places: FxHashMap<u64, Place>,
     deadline: Option<TimerId>,
@@ -293,6 +295,7 @@ impl<'a> Driver<'a> {
             questions: VecDeque::new(),
             ready: VecDeque::new(),
             pieces: FxHashMap::default(),
+            open_secrets: FxHashMap::default(),
             places: FxHashMap::default(),
             deadline,
             stopping: None,

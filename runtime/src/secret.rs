@@ -6,14 +6,18 @@
 //! it escapes recognition.
 
 mod known;
+mod lines;
 mod token;
 
 use known::Known;
+use lines::Block;
 use rrc_vm::fault::Failure;
 use rrc_vm::text::render;
 use rrc_vm::value::{Map, Value};
 use std::borrow::Cow;
 use std::rc::Rc;
+
+pub use lines::Open;
 
 /// What stands where a secret stood.
 pub const HIDDEN: &str = "***";
@@ -34,6 +38,8 @@ pub struct Secrets {
     owners: Vec<(usize, usize)>,
     /// The texts of each name, in that order.
     texts: Vec<Vec<usize>>,
+    /// Those of several lines of which some would not be hidden by themselves.
+    blocks: Vec<Block>,
 }
 
 /// A part of a text that is hidden.
@@ -102,6 +108,7 @@ impl Secrets {
             if let Some(known) = self.known.add(text) {
                 self.owners.push((name, self.texts[name].len()));
                 self.texts[name].push(known);
+                self.blocks.extend(Block::of(text));
             }
         });
     }
@@ -290,30 +297,33 @@ impl Secrets {
         if text.len() <= limit {
             return text.len();
         }
-        let window = self.window();
-        let from = limit.saturating_sub(window);
-        let to = text.len().min(limit.saturating_add(window));
-        let parts = self.parts(&text[from..to]);
-        let through = parts
-            .iter()
-            .find(|part| part.start + from < limit && part.end + from > limit);
-        through.map_or(limit, |part| part.start + from)
+        let to = text.len().min(limit.saturating_add(self.window()));
+        let through = self.through(&text[..to], limit);
+        through.map_or(limit, |(start, _)| start)
     }
 
     /// Where to start with the rest of a text: at `start`, or behind the secret that stands there.
     pub fn start_after(&self, text: &str, start: usize) -> usize {
-        let window = self.window();
-        let from = start.saturating_sub(window);
-        let to = text.len().min(start.saturating_add(window));
-        let parts = self.parts(&text.as_bytes()[from..to]);
-        let through = parts
-            .iter()
-            .find(|part| part.start + from < start && part.end + from > start);
-        let mut start = through.map_or(start, |part| part.end + from);
+        let through = self.through(text.as_bytes(), start);
+        let mut start = through.map_or(start, |(_, end)| end);
         while !text.is_char_boundary(start) {
             start += 1;
         }
         start
+    }
+
+    /// What is hidden on both sides of a place. It may have begun long before: a key is only known by
+    /// its first line.
+    fn through(&self, text: &[u8], place: usize) -> Option<(usize, usize)> {
+        let mut through: Option<(usize, usize)> = None;
+        for part in self.parts(text) {
+            match &mut through {
+                Some((_, end)) if *end == part.start => *end = part.end,
+                Some((_, end)) if *end > place => break,
+                _ => through = Some((part.start, part.end)),
+            }
+        }
+        through.filter(|(start, end)| *start < place && *end > place)
     }
 }
 
@@ -457,6 +467,14 @@ mod tests {
         assert_eq!(secrets.start_after(text, 4), 4);
         let token = format!("token ghp_{}", "a1".repeat(20));
         assert_eq!(Secrets::default().end_before(token.as_bytes(), 30), 6);
+        // Of a key the middle is not known by itself.
+        let body = "0123456789abcdef\n".repeat(1000);
+        let key = format!("x -----BEGIN PRIVATE KEY-----\n{body}hunter2\n{body}");
+        let all = format!("{key}-----END PRIVATE KEY----- y");
+        for place in [3, 10_000, key.len() - 9, key.len() + 20] {
+            assert_eq!(secrets.end_before(all.as_bytes(), place), 2);
+            assert_eq!(secrets.start_after(&all, place), all.len() - 2);
+        }
     }
 
     #[test]

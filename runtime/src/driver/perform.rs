@@ -626,6 +626,7 @@ impl Driver<'_> {
             if let Some(rest) = self.pieces.remove(&(child, stderr)) {
                 self.say_line(child, stderr, &rest);
             }
+            self.open_secrets.remove(&(child, stderr));
         }
     }
 
@@ -640,10 +641,15 @@ impl Driver<'_> {
             .is_some_and(|step| self.gives.contains_key(&step));
         let line = match secret && !stderr {
             true => HIDDEN.to_string(),
-            false => self
-                .secrets
-                .text(&String::from_utf8_lossy(line))
-                .into_owned(),
+            false => {
+                let mut open = self.open_secrets.remove(&(child, stderr));
+                let line = String::from_utf8_lossy(line);
+                let shown = self.secrets.line(open.get_or_insert_default(), &line);
+                let open = open.filter(|open| !open.is_empty());
+                self.open_secrets
+                    .extend(open.map(|open| ((child, stderr), open)));
+                shown
+            }
         };
         self.say(step, None, What::StepOutput { stderr, line });
     }
