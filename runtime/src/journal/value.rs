@@ -8,6 +8,7 @@
 use super::hex;
 use crate::secret::{HIDDEN, Secrets};
 use rrc_vm::fault::{Failure, FailureKind};
+use rrc_vm::text::render;
 use rrc_vm::value::{Map, Value};
 use serde_json::{Value as Json, json};
 use std::io::{self, Write as _};
@@ -39,9 +40,12 @@ impl Encoder<'_> {
             Value::Bool(flag) => write!(out, "{flag}")?,
             Value::Int(int) => match self.secrets.value(value) {
                 None => write!(out, "{int}")?,
-                Some(_) => self.hidden_number(&int.to_string(), out)?,
+                Some(_) => self.hidden_number("$n", value, out)?,
             },
-            Value::Float(float) => write!(out, r#"{{"$f":"{:016x}"}}"#, float.to_bits())?,
+            Value::Float(float) => match self.secrets.value(value) {
+                None => write!(out, r#"{{"$f":"{:016x}"}}"#, float.to_bits())?,
+                Some(_) => self.hidden_number("$d", value, out)?,
+            },
             Value::Text(text) => self.text(text, out)?,
             Value::Bytes(bytes) => match std::str::from_utf8(bytes) {
                 Ok(text) => {
@@ -127,9 +131,9 @@ impl Encoder<'_> {
         Ok(())
     }
 
-    fn hidden_number(&self, text: &str, out: &mut Vec<u8>) -> io::Result<()> {
-        out.extend_from_slice(br#"{"$n":"#);
-        self.text(text, out)?;
+    fn hidden_number(&self, tag: &str, value: &Value, out: &mut Vec<u8>) -> io::Result<()> {
+        write!(out, r#"{{"{tag}":"#)?;
+        self.text(&render(value), out)?;
         out.push(b'}');
         Ok(())
     }
@@ -239,6 +243,13 @@ impl Decoder<'_> {
                 Value::Text(text) => {
                     let number = text.parse();
                     number.map_or_else(|_| Value::Text(text), Value::Int)
+                }
+                _ => return Err(bad()),
+            },
+            "$d" => match self.value(inner)? {
+                Value::Text(text) => {
+                    let number = text.parse();
+                    number.map_or_else(|_| Value::Text(text), Value::Float)
                 }
                 _ => return Err(bad()),
             },
@@ -403,13 +414,20 @@ mod tests {
         let mut secrets = Secrets::default();
         secrets.learn("key", &Value::text("hunter2"));
         secrets.learn("pin", &Value::Int(123_456));
+        secrets.learn("rate", &Value::Float(1234.5));
+        secrets.learn("long", &Value::text("0123456789".repeat(6)));
         let value = Value::list(vec![
             Value::text("a hunter2 b"),
             Value::Int(123_456),
+            Value::Float(1234.5),
+            Value::text(format!("`{}` is not an integer", "0123456789".repeat(4))),
             Value::text(format!("{}hunter2", "y".repeat(LONG + 1))),
         ]);
         let (back, line) = there_and_back(&value, &secrets, &secrets);
-        assert!(!line.contains("hunter2") && !line.contains("123456"));
+        let number = format!("{:x}", 1234.5f64.to_bits());
+        for secret in ["hunter2", "123456", "1234.5", &number, "0123"] {
+            assert!(!line.contains(secret), "{line}");
+        }
         assert_eq!(format!("{value:?}"), format!("{back:?}"));
         let (back, _) = there_and_back(&value, &secrets, &Secrets::default());
         let Value::List(items) = back else { panic!() };
