@@ -19,7 +19,7 @@ use crate::journal::{Finish, Journal, Past};
 use crate::process::{ChildId, Happened, Loop, Setup, Signal, TimerId};
 use crate::record::{Commands as Started, Keep, Ran, Records};
 use crate::secret::{self, Secrets};
-use history::{Kept, Recall};
+use history::{Again, Kept, Recall};
 use machines::Machines;
 use notes::{Inner, Open};
 use perform::{Asked, Job, Place, Ready, Running};
@@ -417,9 +417,9 @@ impl<'a> Driver<'a> {
                     match &mut self.past {
                         Some(past) => past.timer(asked, ms),
                         None if self.stopping.is_some() => {}
-                        None => match self.kept.take(&asked) {
-                            Some(passed) => self.reply(asked, passed),
-                            None => self.set_timer(asked, ms),
+                        None => match self.kept.take(&asked, false) {
+                            Again::Reply(passed) => self.reply(asked, passed),
+                            _ => self.set_timer(asked, ms),
                         },
                     }
                 }

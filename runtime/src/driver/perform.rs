@@ -1,6 +1,7 @@
 //! Doing what the machine asks for, and telling it what came of it.
 
 use super::agents::Asking;
+use super::history::Again;
 use super::machines::Machines;
 use super::staging::staged;
 use super::{Driver, Stop};
@@ -169,8 +170,13 @@ impl Driver<'_> {
                 false => open.since.push(asked.ticket.0),
             }
         }
-        if let Some(value) = self.kept.take(&asked) {
-            return self.answer_kept(asked, &args, value);
+        match self.kept.take(&asked, self.is_once(&asked, &args)) {
+            Again::Call => {}
+            Again::Reply(value) => return self.answer_kept(asked, &args, value),
+            Again::Refused(words) => {
+                self.refused = Some(words);
+                return;
+            }
         }
         let Some((asked, args)) = self.late(machine, which, asked, args) else {
             return;
