@@ -177,6 +177,88 @@ fn a_private_key_is_hidden_however_long_and_however_it_is_written() {
     }
 }
 
+/// From a list, another variable, a recipe that calls, known before or found on the way.
+#[test]
+fn what_comes_into_a_secret_variable_is_hidden_however_it_comes() {
+    let word = "hunter2hunter2x";
+    let step = |text: &str| format!("# rrc: dialect = amplifier\n{}", recipe(text));
+    let each = |more: &str| {
+        format!(
+            "{}secrets: [key]\ncontext: {{value: ''}}\n",
+            step(&format!(
+                "  - {{id: a, type: bash, foreach: '{{{{value}}}}', as: key,{more} command: 'echo {{{{key}}}}'}}\n"
+            ))
+        )
+    };
+    let update = format!(
+        "{}secrets: [key]\ncontext: {{value: '', n: 0, key: ''}}\n",
+        step(
+            "  - {id: a, type: bash, while_condition: '{{n}} < 2', command: 'echo {{key}}', \
+             update_context: {n: '{{n}} + 1', key: '{{value}}'}}\n"
+        )
+    );
+    let call = |name: &str| {
+        format!(
+            "# rrc: dialect = amplihack\n{}context: {{value: ''}}\n",
+            recipe(&format!(
+                "  - {{id: pick, type: bash, command: 'echo inner', output: which}}\n  \
+                 - {{id: call, type: recipe, recipe: '{name}', context: {{token: '{{{{value}}}}'}}}}\n"
+            ))
+        )
+    };
+    let inner = format!(
+        "secrets: [token, made, own, ENV_WORD]\ncontext: {{token: '', own: own-in-recipe}}\n{}",
+        recipe(
+            "  - {id: show, type: bash, command: 'echo {{token}} {{own}} $ENV_WORD | tee seen'}\n  \
+             - {id: make, type: bash, command: 'echo edam-a-sah | rev', output: made}\n  \
+             - {id: use, type: bash, command: 'echo {{made}}'}\n"
+        )
+    );
+    // What is given is a variable like others until it stands in one that is secret.
+    let hidden = |report: &str| {
+        let report: serde_json::Value = serde_json::from_str(report).expect("a report");
+        for said in [word, "has-a-made", "own-in-recipe", "word-of-env"] {
+            let text = report.to_string();
+            assert!(!text.contains(said), "{said}: {text}");
+        }
+        assert!(report.to_string().contains("***"));
+    };
+    for text in [
+        each(""),
+        each(" parallel: 2,"),
+        update,
+        call("inner"),
+        call("{{which}}"),
+    ] {
+        let folder = Folder::with("main.yaml", &text);
+        folder.write("inner.yaml", &inner);
+        let set = match text.contains("foreach") {
+            true => format!("value=[\"{word}\"]"),
+            false => format!("value={word}"),
+        };
+        let args = ["run", "main.yaml", "--set", &set, "--output-format", "json"];
+        let said = folder
+            .rrc(&args)
+            .env("ENV_WORD", "word-of-env")
+            .go()
+            .exits(0);
+        hidden(&said.out);
+        let records = contents(&folder.file(".rrc"));
+        let replies = records.lines().filter(|line| line.contains(r#""t":"end""#));
+        let replies: String = replies.collect();
+        assert!(!replies.is_empty());
+        for said in [word, "has-a-made", "word-of-env"] {
+            assert!(!replies.contains(said), "{text}\n{replies}");
+        }
+        if folder.has("seen") {
+            assert_eq!(
+                folder.read("seen"),
+                format!("{word} own-in-recipe word-of-env\n")
+            );
+        }
+    }
+}
+
 /// As few lines as there are take time, not the square of them.
 #[test]
 fn a_secret_of_many_lines_is_learned_and_found_in_one_pass() {
