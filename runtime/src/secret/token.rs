@@ -16,7 +16,7 @@ pub fn tokens(text: &[u8]) -> Vec<(usize, usize)> {
     let mut reader = Reader::new(text);
     let mut at = 0;
     while at < text.len() {
-        if !STARTS[text[at] as usize] {
+        if !STARTS[text[at] as usize] || is_inside_word(text, at) {
             at += 1;
             continue;
         }
@@ -32,6 +32,11 @@ pub fn tokens(text: &[u8]) -> Vec<(usize, usize)> {
         }
     }
     found
+}
+
+/// Whether a letter stands behind others: most do, and no token begins there.
+fn is_inside_word(text: &[u8], at: usize) -> bool {
+    text[at].is_ascii_alphabetic() && at > 0 && (word(text[at - 1]) || text[at - 1] == b'_')
 }
 
 /// Bytes at which something is decided.
@@ -141,7 +146,6 @@ impl<'a> Reader<'a> {
         match text[at] {
             b'-' => private_key(text, at),
             b':' | b'=' => self.url_password(at).or_else(|| self.assigned(at)),
-            _ if at > 0 && (word(text[at - 1]) || text[at - 1] == b'_') => None,
             b'e' => self.web_token(at),
             b'B' | b'b' => authorization(text, at),
             _ => PREFIXES.iter().find_map(|(prefix, class, least)| {
