@@ -311,6 +311,17 @@ fn resume(
         Ok(past) => past,
         Err(words) => return refuse(&format!("run {run}: {words}"), "", streams),
     };
+    // Recipes that were found on the way may have named more.
+    let unnamed = past.missing.iter().filter(|name| !secrets.is_secret(name));
+    let unnamed: Vec<String> = unnamed.cloned().collect();
+    if !unnamed.is_empty() {
+        secrets = Secrets::new(secrets.names().iter().cloned().chain(unnamed));
+        learn(&mut secrets, given);
+        past = match recorded.past(again.as_deref().unwrap_or_default(), &secrets) {
+            Ok(past) => past,
+            Err(words) => return refuse(&format!("run {run}: {words}"), "", streams),
+        };
+    }
     if let Some(code) = restore(&mut past, given, &secrets, streams)? {
         return Ok(code);
     }

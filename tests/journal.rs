@@ -6,10 +6,12 @@ mod binary;
 mod pruned;
 #[path = "journal/resume.rs"]
 mod resume;
+#[path = "journal/secrets.rs"]
+mod secrets;
 
 use binary::{Folder, Said};
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Loops, steps at once and a recipe in a recipe; each step leaves a line in `log` when it starts.
@@ -545,110 +547,4 @@ fn where_nothing_can_be_recorded_a_run_runs() {
     folder.write(".rrc", "a file");
     let said = folder.rrc(&["run", "main.yaml"]).go().exits(0);
     said.err_has("not recorded");
-}
-
-/// Every file below a directory, as text.
-fn contents(directory: &Path) -> String {
-    let mut all = String::new();
-    for entry in std::fs::read_dir(directory).expect("a directory").flatten() {
-        let path = entry.path();
-        match path.is_dir() {
-            true => all += &contents(&path),
-            false => all += &String::from_utf8_lossy(&std::fs::read(path).expect("a file")),
-        }
-    }
-    all
-}
-
-const SECRET: &str = "hunter2-and-more";
-
-#[test]
-fn secrets_do_not_leave_the_process() {
-    let steps = "
-  - {id: a, type: bash, stream: true, command: 'printf %s {{key}} > seen; echo {{key}}; echo {{key}} >&2', output: said}
-  - {id: b, type: bash, on_error: continue, command: 'echo bad {{key}} >&2; exit 1'}
-  - {id: make, type: bash, stream: true, command: 'echo made-by-a-step | rev', output: made}
-  - {id: use, type: bash, command: 'echo [{{made}}] >> seen; echo {{made}}', output: used}
-  - {id: token, type: bash, command: 'echo ghp_$(printf a1%.0s {1..20})', output: token}
-  - {id: big, type: bash, max_output_size: 40, command: 'printf x%.0s {1..30}; echo {{key}}', output: big}
-  - {id: last, type: bash, command: 'echo {{token}} >> seen; echo {{key}} >&2; exit 1'}
-";
-    let text = format!(
-        "{}secrets: [key, made]\ncontext: {{key: ''}}\n",
-        recipe(steps)
-    );
-    let set = format!("key={SECRET}");
-    for format in ["text", "json", "events"] {
-        let folder = Folder::with("main.yaml", &text);
-        let args = [
-            "run",
-            "main.yaml",
-            "-v",
-            "--set",
-            &set,
-            "--audit-dir",
-            "audit",
-        ];
-        let said = folder
-            .rrc(&[&args[..], &["--output-format", format]].concat())
-            .go()
-            .exits(1);
-        let kept = contents(&folder.file(".rrc")) + &contents(&folder.file("audit"));
-        let token = "ghp_a1a1";
-        for secret in [SECRET, "hunter2", "pets-a-yb-edam", token] {
-            assert!(!said.out.contains(secret), "{said:#?}");
-            assert!(!said.err.contains(secret), "{said:#?}");
-            assert!(!kept.contains(secret), "{kept}");
-        }
-        let seen = folder.read("seen");
-        assert!(seen.contains(SECRET) && seen.contains("pets-a-yb-edam") && seen.contains(token));
-        if format == "json" {
-            let report = said.json();
-            assert_eq!(report["context"]["key"], "***");
-            assert_eq!(report["context"]["said"], "***\n");
-            assert_eq!(report["context"]["used"], "***\n\n");
-            assert_eq!(report["context"]["big"], "x".repeat(30));
-        }
-    }
-}
-
-#[test]
-fn secrets_are_given_again_when_a_run_goes_on() {
-    let steps = "
-  - {id: a, type: bash, command: 'echo {{key}}', output: said}
-  - {id: b, type: bash, command: 'test -e ok && printf %s {{said}} > seen'}
-";
-    let text = format!("{}context: {{key: ''}}\n", recipe(steps));
-    let folder = Folder::with("main.yaml", &text);
-    let set = format!("key={SECRET}");
-    let args = ["run", "main.yaml", "--secret", "key", "--set", &set];
-    folder.rrc(&args).go().exits(1);
-    folder.write("ok", "");
-    let resume = ["run", "main.yaml", "--resume"];
-    let said = folder.rrc(&resume).go().exits(2);
-    said.err_has("`key` is secret").err_has("--set key=");
-    folder
-        .rrc(&[&resume[..], &["--set", &set]].concat())
-        .go()
-        .exits(0);
-    assert_eq!(folder.read("seen"), format!("{SECRET}\n"));
-    assert!(!contents(&folder.file(".rrc")).contains("hunter2"));
-    let replay = ["run", "--replay", &only_run(&folder)];
-    folder.rrc(&replay).go().exits(0);
-}
-
-#[test]
-fn a_token_that_was_not_recorded_is_asked_for_as_a_new_run() {
-    let steps = "
-  - {id: a, type: bash, command: 'echo ghp_$(printf a1%.0s {1..20})', output: token}
-  - {id: b, type: bash, command: 'echo {{token}} > /dev/null; exit 1'}
-";
-    let folder = Folder::with("main.yaml", recipe(steps));
-    folder.rrc(&["run", "main.yaml"]).go().exits(1);
-    let said = folder.rrc(&["run", "main.yaml", "--resume"]).go().exits(2);
-    said.err_has("step `a` wrote a token");
-    folder
-        .rrc(&["run", "--replay", &only_run(&folder)])
-        .go()
-        .exits(1);
 }

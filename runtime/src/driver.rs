@@ -20,8 +20,8 @@ use crate::journal::{Finish, Journal, Past};
 use crate::outlet::Ways;
 use crate::process::{ChildId, Happened, Loop, Setup, Signal, TimerId};
 use crate::record::{Commands as Started, Keep, Ran, Records};
-use crate::secret::Secrets;
-use history::{Kept, Recall};
+use crate::secret::{self, Secrets};
+use history::{Again, Kept, Recall};
 use machines::Machines;
 use notes::{Inner, Open};
 use perform::{Asked, Job, Place, Ready, Running};
@@ -202,6 +202,8 @@ struct Driver<'a> {
     ready: VecDeque<Ready>,
     /// The ends of pieces of long lines.
     pieces: FxHashMap<(ChildId, bool), Vec<u8>>,
+    /// Secrets that have begun in the lines of a child and not ended.
+    open_secrets: FxHashMap<(ChildId, bool), secret::Open>,
     /// Where calls wait for their replies, by their tickets.
     places: FxHashMap<u64, Place>,
     deadline: Option<TimerId>,
@@ -297,6 +299,7 @@ impl<'a> Driver<'a> {
             questions: VecDeque::new(),
             ready: VecDeque::new(),
             pieces: FxHashMap::default(),
+            open_secrets: FxHashMap::default(),
             places: FxHashMap::default(),
             deadline,
             stopping: None,
@@ -368,7 +371,7 @@ impl<'a> Driver<'a> {
     /// What happened, without secrets.
     fn shown(&self, what: What) -> What {
         let value = |value: Value| self.secrets.value(&value).unwrap_or(value);
-        let text = |text: String| self.secrets.text(&text).into_owned();
+        let text = |text: String| self.secrets.message(&text).into_owned();
         match what {
             What::StepStored { value: stored } => What::StepStored {
                 value: value(stored),
@@ -421,9 +424,9 @@ impl<'a> Driver<'a> {
                     match &mut self.past {
                         Some(past) => past.timer(asked, ms),
                         None if self.stopping.is_some() => {}
-                        None => match self.kept.take(&asked) {
-                            Some(passed) => self.reply(asked, passed),
-                            None => self.set_timer(asked, ms),
+                        None => match self.kept.take(&asked, false) {
+                            Again::Reply(passed) => self.reply(asked, passed),
+                            _ => self.set_timer(asked, ms),
                         },
                     }
                 }
@@ -527,7 +530,7 @@ impl<'a> Driver<'a> {
             stopped: self
                 .stopping
                 .as_ref()
-                .map(|why| self.secrets.message(&why.words())),
+                .map(|why| self.secrets.message(&why.words()).into_owned()),
             signal: signal.map(|signal| signal.word().to_string()),
         };
         let now_ms = self.now_ms();
@@ -544,7 +547,7 @@ impl<'a> Driver<'a> {
             status,
             variables: self.secrets.variables(&finished.variables),
             duration: Duration::from_millis(now_ms),
-            error: error.map(|error| self.secrets.message(&error)),
+            error: error.map(|error| self.secrets.message(&error).into_owned()),
             records: self.records,
             signal,
             waits_for,

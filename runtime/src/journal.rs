@@ -20,10 +20,10 @@
 //! forced to the disk with all it refers to, as it may have to wait long.
 
 mod lasting;
+mod print;
 mod value;
 
-use crate::secret::Secrets;
-use rrc_vm::plan::HostKind;
+use crate::secret::{HIDDEN, Secrets};
 use rrc_vm::value::{Map, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Value as Json, json};
@@ -32,6 +32,8 @@ use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use value::{Decoder, Encoder};
+
+pub use print::Print;
 
 /// The version of this format. A reader refuses others.
 pub const VERSION: u64 = 2;
@@ -65,14 +67,6 @@ pub struct Start {
     pub stage: bool,
 }
 
-/// A call as it is compared with another: enough to see that it is not the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Print {
-    pub kind: HostKind,
-    pub crc: u32,
-    pub length: u64,
-}
-
 /// How a run ended, as its journal says it.
 #[derive(Clone, Debug)]
 pub struct Finish {
@@ -85,61 +79,6 @@ pub struct Finish {
     pub stopped: Option<String>,
     /// The signal that did.
     pub signal: Option<String>,
-}
-
-impl Print {
-    /// What a call asks for. Secrets count as hidden: one that has changed makes no difference.
-    pub fn of(kind: HostKind, args: &[(&'static str, Value)], secrets: &Secrets) -> Print {
-        let mut print = Print {
-            kind,
-            crc: 0,
-            length: 0,
-        };
-        for (name, value) in args {
-            // All variables are what the replies before have made of them: to compare them with
-            // each call would make long runs slow, and find nothing that those do not show.
-            if !matches!(value, Value::Null) && *name != "ambient" {
-                print.bytes(name.as_bytes());
-                print.value(value, secrets);
-            }
-        }
-        print
-    }
-
-    fn bytes(&mut self, bytes: &[u8]) {
-        self.crc = crc32c::crc32c_append(self.crc, bytes);
-        // Where one text ends and the next begins counts, too.
-        self.crc = crc32c::crc32c_append(self.crc, &(bytes.len() as u32).to_le_bytes());
-        self.length = self.length.wrapping_add(bytes.len() as u64);
-    }
-
-    fn value(&mut self, value: &Value, secrets: &Secrets) {
-        match value {
-            Value::Null | Value::Step(_) | Value::Tasks(_) => self.bytes(b"n"),
-            Value::Bool(flag) => self.bytes(if *flag { b"t" } else { b"f" }),
-            Value::Int(int) => self.bytes(&int.to_le_bytes()),
-            Value::Float(float) => self.bytes(&float.to_bits().to_le_bytes()),
-            Value::Text(text) if secrets.knows_values() => {
-                self.bytes(secrets.text(text).as_bytes());
-            }
-            Value::Text(text) => self.bytes(text.as_bytes()),
-            Value::Bytes(bytes) => self.bytes(bytes),
-            Value::List(items) => {
-                self.bytes(b"[");
-                items.iter().for_each(|item| self.value(item, secrets));
-                self.bytes(b"]");
-            }
-            Value::Map(fields) => {
-                self.bytes(b"{");
-                for (name, field) in &**fields {
-                    self.bytes(name.as_bytes());
-                    self.value(field, secrets);
-                }
-                self.bytes(b"}");
-            }
-            Value::Failure(failure) => self.bytes(failure.kind.word().as_bytes()),
-        }
-    }
 }
 
 /// A journal that is being written.
@@ -321,6 +260,9 @@ impl Journal {
                 print.length,
             )?;
             value::string(step, &mut journal.line)?;
+            if print.hidden > 0 {
+                write!(journal.line, ",\"hidden\":{}", print.hidden)?;
+            }
             if let Some(since) = since {
                 write!(journal.line, ",\"since\":{since}")?;
             }
@@ -385,6 +327,7 @@ pub struct Begun {
     pub kind: String,
     pub print: String,
     pub step: String,
+    pub hidden: u64,
     pub since: Option<u64>,
 }
 
@@ -549,6 +492,7 @@ impl Recorded {
                     kind: text("call")?,
                     print: text("print")?,
                     step: text("step")?,
+                    hidden: record["hidden"].as_u64().unwrap_or_default(),
                     since: record["since"].as_u64(),
                 };
                 self.begun.insert(ticket?, begun);
@@ -627,7 +571,7 @@ impl Recorded {
         for (name, json) in recorded.variables.as_object().into_iter().flatten() {
             let value = match json.get("$secret") {
                 // Who takes the run up again puts it in.
-                Some(_) => Value::text(crate::secret::HIDDEN),
+                Some(_) => Value::text(HIDDEN),
                 None => decoder.value(json)?,
             };
             if decoder.lost {

@@ -5,15 +5,19 @@
 //! through here. A text that is cut is cut beside a secret, never through one, so that no part of
 //! it escapes recognition.
 
+mod known;
+mod lines;
 mod token;
 
-use memchr::memmem;
+use known::Known;
+use lines::Block;
 use rrc_vm::fault::Failure;
-use rrc_vm::flow::SHOWN;
 use rrc_vm::text::render;
 use rrc_vm::value::{Map, Value};
 use std::borrow::Cow;
 use std::rc::Rc;
+
+pub use lines::Open;
 
 /// What stands where a secret stood.
 pub const HIDDEN: &str = "***";
@@ -24,23 +28,18 @@ const WINDOW: usize = 4096;
 /// The shortest line of a secret of several lines that is hidden by itself.
 const LINE: usize = 8;
 
-/// The shortest text that is hidden; shorter ones stand everywhere.
-const SHORTEST: usize = 4;
-
 /// The names of secrets, and their values as far as they are known.
 #[derive(Clone, Debug, Default)]
 pub struct Secrets {
     names: Vec<String>,
-    /// Longest first, so that a secret inside another does not leave the rest of it.
-    known: Vec<Known>,
-}
-
-#[derive(Clone, Debug)]
-struct Known {
-    text: String,
-    name: usize,
-    /// Which of the texts of this name, in the order they became known.
-    number: usize,
+    known: Known,
+    /// Which name each known text belongs to, and which of its texts it is, in the order they became
+    /// known.
+    owners: Vec<(usize, usize)>,
+    /// The texts of each name, in that order.
+    texts: Vec<Vec<usize>>,
+    /// Those of several lines of which some would not be hidden by themselves.
+    blocks: Vec<Block>,
 }
 
 /// A part of a text that is hidden.
@@ -49,7 +48,17 @@ pub struct Part<'a> {
     pub start: usize,
     pub end: usize,
     /// Which secret it is; none for what only looks like one.
-    pub of: Option<(&'a str, usize)>,
+    pub of: Option<Of<'a>>,
+}
+
+/// A part of a text of a secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Of<'a> {
+    pub name: &'a str,
+    pub number: usize,
+    /// Where it begins in that text, and whether it is all of it.
+    pub from: usize,
+    pub whole: bool,
 }
 
 impl Part<'_> {
@@ -76,6 +85,7 @@ impl Secrets {
         let known = self.names.iter().position(|known| *known == name);
         known.unwrap_or_else(|| {
             self.names.push(name);
+            self.texts.push(Vec::new());
             self.names.len() - 1
         })
     }
@@ -91,26 +101,22 @@ impl Secrets {
     /// A secret has this value, too.
     pub fn learn(&mut self, name: &str, value: &Value) {
         let name = self.add(name.to_string());
-        let mut texts = Vec::new();
-        texts_of(value, &mut texts);
-        for text in texts {
-            if text == HIDDEN || self.known.iter().any(|known| known.text == text) {
-                continue;
+        texts_of(value, &mut |text| {
+            if text == HIDDEN {
+                return;
             }
-            let number = self.known.iter().filter(|known| known.name == name).count();
-            self.known.push(Known { text, name, number });
-        }
-        self.known
-            .sort_by_key(|known| std::cmp::Reverse(known.text.len()));
+            if let Some(known) = self.known.add(text) {
+                self.owners.push((name, self.texts[name].len()));
+                self.texts[name].push(known);
+                self.blocks.extend(Block::of(text));
+            }
+        });
     }
 
     /// One of the texts of a secret, by its number.
     pub fn text_of(&self, name: &str, number: usize) -> Option<&str> {
         let name = self.names.iter().position(|known| known == name)?;
-        let mut known = self.known.iter();
-        known
-            .find(|known| known.name == name && known.number == number)
-            .map(|known| known.text.as_str())
+        self.known.text(*self.texts.get(name)?.get(number)?)
     }
 
     pub fn knows_values(&self) -> bool {
@@ -119,8 +125,7 @@ impl Secrets {
 
     /// How many bytes past a cut are needed to see what the cut goes through.
     pub fn window(&self) -> usize {
-        let longest = self.known.first().map_or(0, |known| known.text.len());
-        longest.max(WINDOW)
+        self.known.longest().max(WINDOW)
     }
 
     /// The parts of a text that are hidden, in order, without overlap.
@@ -141,71 +146,50 @@ impl Secrets {
         parts
     }
 
-    /// The values of secrets in a text, in order. Where two overlap, the longer one counts.
+    /// The values of secrets in a text, in order.
     fn named(&self, text: &[u8]) -> Vec<Part<'_>> {
-        let mut parts: Vec<Part<'_>> = Vec::new();
-        for known in &self.known {
-            let name = self.names.get(known.name).map_or("", String::as_str);
-            let length = known.text.len();
-            let longer = parts.len();
-            let mut taken = 0;
-            let mut from = 0;
-            while let Some(at) = text
-                .get(from..)
-                .and_then(|rest| memmem::find(rest, known.text.as_bytes()))
-            {
-                let (start, end) = (from + at, from + at + length);
-                while taken < longer && parts[taken].end <= start {
-                    taken += 1;
-                }
-                if taken < longer && parts[taken].start < end {
-                    // What begins before that one has ended overlaps it, too.
-                    from = parts[taken].end.max(start + 1);
-                    continue;
-                }
-                parts.push(Part {
-                    start,
-                    end,
-                    of: Some((name, known.number)),
-                });
-                from = end;
+        let spots = self.known.spots(text).into_iter();
+        let parts = spots.map(|spot| {
+            let length = self.known.text(spot.text).map_or(0, str::len);
+            let owner = self.owners.get(spot.text);
+            let of = owner.and_then(|(name, number)| {
+                Some(Of {
+                    name: self.names.get(*name)?,
+                    number: *number,
+                    from: spot.from,
+                    whole: spot.end - spot.start == length,
+                })
+            });
+            Part {
+                start: spot.start,
+                end: spot.end,
+                of,
             }
-            if parts.len() > longer {
-                parts.sort_unstable_by_key(|part| part.start);
-            }
-        }
-        parts
+        });
+        parts.collect()
     }
 
-    /// A message of the machine, which holds no more than the start of a long value.
-    pub fn message(&self, text: &str) -> String {
-        let mut shown = self.text(text).into_owned();
-        for known in &self.known {
-            let cut = known.text.char_indices().nth(SHOWN);
-            let start = cut.and_then(|(at, _)| known.text.get(..at));
-            if let Some(start) = start {
-                shown = shown.replace(start, HIDDEN);
+    /// A message of the machine, which holds no more than the start of a long value: what would look
+    /// like a token if it went on is hidden, too.
+    pub fn message<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let mut parts = self.parts(text.as_bytes());
+        for (open, close) in known::quotes(text.as_bytes()) {
+            let quoted = &text.as_bytes()[open..close];
+            let longer = [quoted, token::REST].concat();
+            let tokens = token::tokens(&longer).into_iter();
+            let mut cut = tokens.filter(|(start, end)| (*start..*end).contains(&quoted.len()));
+            if let Some((start, _)) = cut.find(|(start, _)| *start < quoted.len()) {
+                let start = start + open;
+                parts.retain(|part| part.end <= start || part.start >= close);
+                parts.extend(Part::unnamed(start, close));
             }
         }
-        shown
+        parts.sort_by_key(|part| part.start);
+        hidden(text, parts)
     }
 
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let parts = self.parts(text.as_bytes());
-        if parts.is_empty() {
-            return Cow::Borrowed(text);
-        }
-        let mut shown = String::with_capacity(text.len());
-        let mut from = 0;
-        for part in parts {
-            if part.start > from || from == 0 {
-                shown.push_str(text.get(from..part.start).unwrap_or_default());
-                shown.push_str(HIDDEN);
-            }
-            from = part.end;
-        }
-        shown.push_str(text.get(from..).unwrap_or_default());
-        Cow::Owned(shown)
+        hidden(text, self.parts(text.as_bytes()))
     }
 
     /// The value without secrets; none if it has none.
@@ -213,11 +197,7 @@ impl Secrets {
         match value {
             Value::Null | Value::Bool(_) | Value::Step(_) | Value::Tasks(_) => None,
             Value::Int(_) | Value::Float(_) => {
-                if self.known.is_empty() {
-                    return None;
-                }
-                let text = render(value);
-                let secret = self.known.iter().any(|known| known.text == *text);
+                let secret = !self.known.is_empty() && self.known.has(&render(value));
                 secret.then(|| Value::text(HIDDEN))
             }
             Value::Text(text) => match self.text(text) {
@@ -242,7 +222,7 @@ impl Secrets {
             }
             Value::Map(fields) => self.map(fields).map(Value::map),
             Value::Failure(failure) => {
-                let message = self.text(&failure.message);
+                let message = self.message(&failure.message);
                 let data = self.value(&failure.data);
                 if matches!(message, Cow::Borrowed(_)) && data.is_none() {
                     return None;
@@ -290,7 +270,7 @@ impl Secrets {
                 record
             }
             Value::Failure(failure) => Value::Failure(Rc::new(Failure {
-                message: Rc::from(&*self.text(&failure.message)),
+                message: Rc::from(&*self.message(&failure.message)),
                 data: self.record(failure.data.clone()),
                 ..Failure::clone(failure)
             })),
@@ -317,59 +297,77 @@ impl Secrets {
         if text.len() <= limit {
             return text.len();
         }
-        let window = self.window();
-        let from = limit.saturating_sub(window);
-        let to = text.len().min(limit.saturating_add(window));
-        let parts = self.parts(&text[from..to]);
-        let through = parts
-            .iter()
-            .find(|part| part.start + from < limit && part.end + from > limit);
-        through.map_or(limit, |part| part.start + from)
+        let to = text.len().min(limit.saturating_add(self.window()));
+        let through = self.through(&text[..to], limit);
+        through.map_or(limit, |(start, _)| start)
     }
 
     /// Where to start with the rest of a text: at `start`, or behind the secret that stands there.
     pub fn start_after(&self, text: &str, start: usize) -> usize {
-        let window = self.window();
-        let from = start.saturating_sub(window);
-        let to = text.len().min(start.saturating_add(window));
-        let parts = self.parts(&text.as_bytes()[from..to]);
-        let through = parts
-            .iter()
-            .find(|part| part.start + from < start && part.end + from > start);
-        let mut start = through.map_or(start, |part| part.end + from);
+        let through = self.through(text.as_bytes(), start);
+        let mut start = through.map_or(start, |(_, end)| end);
         while !text.is_char_boundary(start) {
             start += 1;
         }
         start
     }
+
+    /// What is hidden on both sides of a place. It may have begun long before: a key is only known by
+    /// its first line.
+    fn through(&self, text: &[u8], place: usize) -> Option<(usize, usize)> {
+        let mut through: Option<(usize, usize)> = None;
+        for part in self.parts(text) {
+            match &mut through {
+                Some((_, end)) if *end == part.start => *end = part.end,
+                Some((_, end)) if *end > place => break,
+                _ => through = Some((part.start, part.end)),
+            }
+        }
+        through.filter(|(start, end)| *start < place && *end > place)
+    }
+}
+
+/// A text without these parts of it. What stands side by side is one to whoever reads it.
+fn hidden<'a>(text: &'a str, parts: Vec<Part<'_>>) -> Cow<'a, str> {
+    if parts.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len());
+    let mut from = 0;
+    for part in parts {
+        if part.start > from || from == 0 {
+            shown.push_str(text.get(from..part.start).unwrap_or_default());
+            shown.push_str(HIDDEN);
+        }
+        from = from.max(part.end);
+    }
+    shown.push_str(text.get(from..).unwrap_or_default());
+    Cow::Owned(shown)
 }
 
 /// The texts by which a value would be recognised.
-fn texts_of(value: &Value, texts: &mut Vec<String>) {
-    let mut push = |text: &str| {
-        if text.len() >= SHORTEST && !texts.iter().any(|known| known == text) {
-            texts.push(text.to_string());
-        }
-    };
+fn texts_of(value: &Value, push: &mut impl FnMut(&str)) {
     match value {
         Value::Text(text) => {
             let text = text.trim();
             push(text);
             if text.contains('\n') {
                 let lines = text.lines().map(str::trim);
-                lines.filter(|line| line.len() >= LINE).for_each(&mut push);
+                lines.filter(|line| line.len() >= LINE).for_each(&mut *push);
             }
             let quoted = serde_json::Value::from(text).to_string();
             if let Some(inside) = quoted.get(1..quoted.len() - 1) {
                 push(inside);
             }
+            // Messages escape what they quote in a way of their own, and no more than its start.
+            if text.contains('\'') && text.len() <= WINDOW {
+                push(&text.escape_debug().to_string());
+            }
         }
-        Value::Int(_) | Value::Float(_) => {
-            push(&render(value));
-        }
+        Value::Int(_) | Value::Float(_) => push(&render(value)),
         Value::Bytes(bytes) => push(String::from_utf8_lossy(bytes).trim()),
-        Value::List(items) => items.iter().for_each(|item| texts_of(item, texts)),
-        Value::Map(fields) => fields.values().for_each(|field| texts_of(field, texts)),
+        Value::List(items) => items.iter().for_each(|item| texts_of(item, push)),
+        Value::Map(fields) => fields.values().for_each(|field| texts_of(field, push)),
         Value::Null | Value::Bool(_) | Value::Failure(_) | Value::Step(_) | Value::Tasks(_) => {}
     }
 }
@@ -411,6 +409,40 @@ mod tests {
     }
 
     #[test]
+    fn what_messages_show_of_a_value_is_hidden() {
+        let long = format!("first{}", "0123456789".repeat(6));
+        let secrets = secrets(&[("a", &long), ("b", "it's a secret")]);
+        let failure = |message: String| {
+            let failure = Failure {
+                kind: rrc_vm::fault::FailureKind::NotANumber,
+                message: message.into(),
+                data: Value::Null,
+                at: 0,
+            };
+            let failure = Value::Failure(Rc::new(failure));
+            let shown = secrets.value(&failure).unwrap_or(Value::Null);
+            match (shown, secrets.record(failure)) {
+                (Value::Failure(shown), Value::Failure(record)) => {
+                    assert_eq!(shown.message, record.message);
+                    shown.message.to_string()
+                }
+                _ => String::new(),
+            }
+        };
+        let message = failure(format!("`{}` is not an integer", &long[..40]));
+        assert_eq!(message, "`***` is not an integer");
+        let message = failure(format!("`key: {}…` is not a number", &long[..35]));
+        assert_eq!(message, "`key: ***…` is not a number");
+        let message = failure("`it\\'s a secret` is not a number".to_string());
+        assert_eq!(message, "`***` is not a number");
+        let token = format!("Authorization: Bearer {}", "aB3".repeat(6));
+        let message = failure(format!("`{token}` is not an integer"));
+        assert_eq!(message, "`Authorization: Bearer ***` is not an integer");
+        let plain = format!("`{}` is not an integer", "x".repeat(40));
+        assert_eq!(secrets.message(&plain), plain);
+    }
+
+    #[test]
     fn numbers_are_hidden_as_values() {
         let mut secrets = Secrets::default();
         secrets.learn("pin", &Value::Int(123_456));
@@ -435,15 +467,20 @@ mod tests {
         assert_eq!(secrets.start_after(text, 4), 4);
         let token = format!("token ghp_{}", "a1".repeat(20));
         assert_eq!(Secrets::default().end_before(token.as_bytes(), 30), 6);
+        // Of a key the middle is not known by itself.
+        let body = "0123456789abcdef\n".repeat(1000);
+        let key = format!("x -----BEGIN PRIVATE KEY-----\n{body}hunter2\n{body}");
+        let all = format!("{key}-----END PRIVATE KEY----- y");
+        for place in [3, 10_000, key.len() - 9, key.len() + 20] {
+            assert_eq!(secrets.end_before(all.as_bytes(), place), 2);
+            assert_eq!(secrets.start_after(&all, place), all.len() - 2);
+        }
     }
 
     #[test]
-    fn of_values_that_overlap_the_longer_is_hidden() {
+    fn of_values_that_overlap_all_is_hidden() {
         let secrets = secrets(&[("a", "abcdef"), ("b", "defghij"), ("c", "jklm")]);
-        assert_eq!(
-            secrets.text("abcdefghijklm abcdef jklm"),
-            "abc***klm *** ***"
-        );
+        assert_eq!(secrets.text("abcdefghijklm abcdef jklm"), "*** *** ***");
         // What looks like a token stands around a value, and is hidden with it.
         assert_eq!(secrets.text("PASSWORD=1234abcdef5678 x"), "PASSWORD=*** x");
     }
@@ -474,7 +511,15 @@ mod tests {
         assert_eq!(secrets.text_of("b", 0), Some("third"));
         assert_eq!(secrets.text_of("b", 1), None);
         let parts = secrets.parts(b"one-secret third");
-        assert_eq!(parts[0].of, Some(("a", 0)));
-        assert_eq!(parts[1].of, Some(("b", 0)));
+        let of = |name, number| {
+            Some(Of {
+                name,
+                number,
+                from: 0,
+                whole: true,
+            })
+        };
+        assert_eq!(parts[0].of, of("a", 0));
+        assert_eq!(parts[1].of, of("b", 0));
     }
 }

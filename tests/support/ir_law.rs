@@ -217,6 +217,7 @@ fn drive(
                 Note::Output { record, value } => {
                     trace.own(&records[&record].0, format!("output {value:?}"));
                 }
+                Note::Secret { .. } => {}
                 Note::Warn { record, text } => trace.own(&key(&record), format!("warn {text}")),
                 Note::End {
                     record,

@@ -529,6 +529,7 @@ instructions! {
     0xa3 "store_output" StoreOutput(scope: MapLocal, name: Text) [Step Data] => [Step] (next) 4 "keep_var, then step_output";
     0xa4 "pass_unless_words" PassUnlessWords(step: ShortStep, to: Label) [Any] => [Any] (branch) 6 "step_pass if the top is false as truth_words has it; go on with anything else, and with a failure";
     0xa5 "pass_unless_emptiness" PassUnlessEmptiness(step: ShortStep, to: Label) [Any] => [Any] (branch) 6 "the same, as truth_emptiness has it";
+    0xa6 "secret" Secret(name: Text) [Data] => [Data] (next) 2 "say that what is on top is secret, as the variable of this name is";
 }
 
 #[cfg(test)]

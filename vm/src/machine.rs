@@ -94,6 +94,11 @@ pub enum Note {
         record: RecordId,
         value: Value,
     },
+    /// A variable that is named secret is about to hold this.
+    Secret {
+        name: Rc<str>,
+        value: Value,
+    },
     Warn {
         record: Option<RecordId>,
         text: Rc<str>,

@@ -90,6 +90,7 @@ impl Emitter<'_> {
             at: run.at,
             to: w.to(done),
         });
+        self.say_secret(w, &each.item.name);
         w.push(Instr::SetVar {
             scope: SCOPE,
             name: item,
@@ -219,6 +220,7 @@ impl Emitter<'_> {
         w.push(Instr::Store { local: held });
         w.push(Instr::Load { local: SCOPE });
         w.push(Instr::Take { local: held });
+        self.say_secret(w, &each.item.name);
         w.push(Instr::Put { name: item });
         w.push(Instr::Load { local: DEPTH });
         w.push(Instr::Load { local: run.at });
@@ -408,6 +410,7 @@ impl Emitter<'_> {
         for (bind, new) in &body.update {
             expr::expr(w, &mut self.tables, new);
             w.push(Instr::JumpFailed { to: w.to(wrong) });
+            self.say_secret(w, &bind.name);
             w.push(Instr::SetVar {
                 scope: SCOPE,
                 name: self.tables.text(&bind.name),

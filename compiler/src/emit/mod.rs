@@ -108,6 +108,12 @@ pub fn emit(program: &Program, origins: &[Origin]) -> Option<Plan> {
     Some(emitter.plan(inputs, origins))
 }
 
+/// Whether any unit names a variable secret: they may hand it to each other.
+fn is_secret(program: &Program, name: &str) -> bool {
+    let mut units = program.units.iter();
+    units.any(|unit| unit.secrets.iter().any(|secret| secret == name))
+}
+
 /// Writes down which variables a recipe sets, for whoever calls its plan without knowing it.
 pub fn add_outputs(plan: &mut Plan, program: &Program) {
     let Some(root) = program.units.first() else {
@@ -232,11 +238,6 @@ impl<'a> Emitter<'a> {
 
     /// Names the secret variables that a step sets.
     fn secret_outputs(&mut self, step: &Step, number: u32) {
-        let program = self.program;
-        let secret = |name: &str| {
-            let mut units = program.units.iter();
-            units.any(|unit| unit.secrets.iter().any(|secret| secret == name))
-        };
         let collected = match &step.node {
             Node::Each(each) => [each.collect.as_ref(), each.last.as_ref()],
             Node::While(again) => [again.collect.as_ref(), None],
@@ -244,9 +245,17 @@ impl<'a> Emitter<'a> {
         };
         let binds = step.bind.iter().chain(collected.into_iter().flatten());
         let names = binds.map(|bind| bind.name.as_str());
-        for name in names.filter(|name| secret(name)) {
+        for name in names.filter(|name| is_secret(self.program, name)) {
             self.tables
                 .need_of_step(NeedKind::SecretOutput, name, number);
+        }
+    }
+
+    /// Says that what is on top of the stack is secret, if the variable that it goes to is.
+    fn say_secret(&mut self, w: &mut Writer, name: &str) {
+        if is_secret(self.program, name) {
+            let name = self.tables.text(name);
+            w.push(Instr::Secret { name });
         }
     }
 

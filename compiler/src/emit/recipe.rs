@@ -1,9 +1,9 @@
 //! Code for calls of other recipes: those that are known, and those that are found when a step runs.
 
-use super::Emitter;
 use super::action::Arguments;
 use super::builder::{Label, Writer};
 use super::expr::{self, DEPTH, SCOPE};
+use super::{Emitter, is_secret};
 use crate::ir::{Call, Literal};
 use crate::schedule::set_by_all;
 use rrc_vm::isa::Instr;
@@ -41,10 +41,19 @@ impl Emitter<'_> {
         for (name, value) in &call.context {
             expr::expr(w, &mut self.tables, value);
             w.push(Instr::JumpFailed { to: w.to(failed) });
+            self.say_secret(w, name);
             w.push(Instr::SetVar {
                 scope: passed,
                 name: self.tables.text(name),
             });
+        }
+        for input in &self.program.units[target].inputs {
+            if is_secret(self.program, &input.name) {
+                let constant = self.tables.literal(&input.default);
+                w.push(Instr::Const { constant });
+                self.say_secret(w, &input.name);
+                w.push(Instr::Pop {});
+            }
         }
         let defaults = self.program.units[target].inputs.iter();
         let defaults = defaults
@@ -153,6 +162,7 @@ impl Emitter<'_> {
         for (name, value) in &call.context {
             expr::expr(w, &mut self.tables, value);
             w.push(Instr::JumpFailed { to: w.to(failed) });
+            self.say_secret(w, name);
             w.push(Instr::SetVar {
                 scope: context,
                 name: self.tables.text(name),

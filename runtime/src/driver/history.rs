@@ -132,12 +132,39 @@ impl Recall {
 #[derive(Default)]
 pub(super) struct Kept(FxHashMap<u64, (Value, Option<Begun>)>);
 
+/// What is known of a call that is asked for only now.
+pub(super) enum Again {
+    /// Nothing: it is to be made.
+    Call,
+    Reply(Value),
+    /// It was made, and is another one now, for this reason; it must not be made twice.
+    Refused(String),
+}
+
 impl Kept {
-    /// The reply to this, if it is asked for as it was then.
-    pub fn take(&mut self, asked: &Asked) -> Option<Value> {
-        let (value, begun) = self.0.remove(&asked.ticket.0)?;
-        let same = |begun: Begun| asked.print.is_some_and(|print| begun.is(print));
-        begun.is_none_or(same).then_some(value)
+    /// The reply to this. What was done again before it may have given something else, as the first of
+    /// two commands that hand bytes to each other does: then it is another call.
+    pub fn take(&mut self, asked: &Asked, once: bool) -> Again {
+        let Some((value, begun)) = self.0.remove(&asked.ticket.0) else {
+            return Again::Call;
+        };
+        let (Some(begun), Some(print)) = (begun, asked.print) else {
+            return Again::Reply(value);
+        };
+        let step = &begun.step;
+        if begun.is(print) {
+            Again::Reply(value)
+        } else if once {
+            Again::Refused(format!(
+                "step `{step}` is marked `once` and has done its work, and asks for something else now"
+            ))
+        } else if begun.hidden != print.hidden {
+            Again::Refused(format!(
+                "step `{step}` is done, and whether it asks for something else now depends on secrets"
+            ))
+        } else {
+            Again::Call
+        }
     }
 }
 
@@ -148,13 +175,16 @@ impl Driver<'_> {
         let Some(past) = &self.past else { return };
         let ticket = asked.ticket.0;
         if let (Some(begun), Some(print)) = (past.begun.get(&ticket), asked.print) {
-            let same = match past.blurred {
-                true => begun.kind == print.kind.word(),
+            // A run that goes on has its own recipe, and was told what it was told then, but for what was
+            // hidden: nothing else makes a difference, and what is done is done.
+            let other = past.then == Then::GoOn && !self.secrets.names().is_empty();
+            let step = self.step_of(&asked);
+            let now = step.as_ref().map_or("", |step| step.path.as_str());
+            let same = match past.blurred || other {
+                true => begun.kind == print.kind.word() && begun.step == now,
                 false => begun.is(print),
             };
             if !same {
-                let step = self.step_of(&asked);
-                let now = step.as_ref().map_or("", |step| step.path.as_str());
                 let message = if now == begun.step {
                     format!("step `{now}` does not ask for what it asked for in the recorded run")
                 } else {
@@ -173,6 +203,12 @@ impl Driver<'_> {
         if let Some(past) = &mut self.past {
             past.hold(asked.ticket, Held::Call(asked, args));
         }
+    }
+
+    /// Whether nothing of a call must be done twice.
+    pub(super) fn is_once(&self, asked: &Asked, args: &Args) -> bool {
+        let around = asked.record.and_then(|record| self.open.get(&record));
+        around.is_some_and(|open| open.kept) || args.is_set("once")
     }
 
     /// A call that was answered before the run was taken up again.
@@ -247,11 +283,7 @@ impl Driver<'_> {
             ) {
                 continue;
             }
-            let kept = asked
-                .record
-                .and_then(|record| self.open.get(&record))
-                .is_some_and(|open| open.kept);
-            if kept || matches!(args.get("once"), Value::Bool(true)) {
+            if self.is_once(asked, args) {
                 self.refused = Some(format!(
                     "step `{}` is marked `once` and was interrupted: it may have done its work",
                     begun.step

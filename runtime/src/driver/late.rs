@@ -7,7 +7,7 @@ use crate::reply::{self, Args};
 use rrc_vm::fault::FailureKind;
 use rrc_vm::isa::Status;
 use rrc_vm::machine::{Finished, Ticket};
-use rrc_vm::plan::{HostKind, NeedKind};
+use rrc_vm::plan::{HostKind, NeedKind, Plan};
 use rrc_vm::text::render;
 use rrc_vm::value::{Map, Value};
 use rrc_vm::verify::Verified;
@@ -64,6 +64,7 @@ impl Driver<'_> {
         for (name, value) in &context {
             variables.insert(name.clone(), value.clone());
         }
+        self.learn_of(found.plan.plan(), &variables);
         let base = self.add_plan(Rc::clone(&found.plan));
         let caller = Caller {
             asked,
@@ -74,6 +75,20 @@ impl Driver<'_> {
         };
         machines.add(found.plan, variables, base, Some(caller));
         None
+    }
+
+    /// What a recipe that was found calls secret is so from now on: what it is given, and what the
+    /// environment calls by the same names.
+    fn learn_of(&mut self, plan: &Plan, variables: &Map) {
+        let needs = plan.needs.iter();
+        let secret = needs.filter(|need| need.kind == NeedKind::Secret);
+        for name in secret.filter_map(|need| plan.texts.get(need.name)) {
+            self.secrets
+                .learn(name, variables.get(name).unwrap_or(&Value::Null));
+            if let Ok(value) = std::env::var(name) {
+                self.secrets.learn(name, &Value::text(value));
+            }
+        }
     }
 
     /// The number of the plan's first step.

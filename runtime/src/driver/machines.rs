@@ -212,6 +212,7 @@ impl Machines {
                 record: self.own(which, record),
                 value,
             },
+            Note::Secret { name, value } => Note::Secret { name, value },
             Note::Warn { record, text } => Note::Warn {
                 record: self.record(which, record),
                 text,

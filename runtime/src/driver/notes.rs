@@ -131,6 +131,7 @@ impl Driver<'_> {
                 self.about(record.0, What::StepRetry { attempt: number });
             }
             Note::Output { record, value } => self.stored(record.0, value),
+            Note::Secret { name, value } => self.secrets.learn(&name, &value),
             Note::Warn { record, text } => {
                 let text = text.to_string();
                 match record {

@@ -1,6 +1,7 @@
 //! Doing what the machine asks for, and telling it what came of it.
 
 use super::agents::Asking;
+use super::history::Again;
 use super::machines::Machines;
 use super::staging::staged;
 use super::{Driver, Stop};
@@ -169,8 +170,13 @@ impl Driver<'_> {
                 false => open.since.push(asked.ticket.0),
             }
         }
-        if let Some(value) = self.kept.take(&asked) {
-            return self.answer_kept(asked, &args, value);
+        match self.kept.take(&asked, self.is_once(&asked, &args)) {
+            Again::Call => {}
+            Again::Reply(value) => return self.answer_kept(asked, &args, value),
+            Again::Refused(words) => {
+                self.refused = Some(words);
+                return;
+            }
         }
         let Some((asked, args)) = self.late(machine, which, asked, args) else {
             return;
@@ -630,6 +636,7 @@ impl Driver<'_> {
             if let Some(rest) = self.pieces.remove(&(child, stderr)) {
                 self.say_line(child, stderr, &rest);
             }
+            self.open_secrets.remove(&(child, stderr));
         }
     }
 
@@ -644,10 +651,15 @@ impl Driver<'_> {
             .is_some_and(|step| self.gives.contains_key(&step));
         let line = match secret && !stderr {
             true => HIDDEN.to_string(),
-            false => self
-                .secrets
-                .text(&String::from_utf8_lossy(line))
-                .into_owned(),
+            false => {
+                let mut open = self.open_secrets.remove(&(child, stderr));
+                let line = String::from_utf8_lossy(line);
+                let shown = self.secrets.line(open.get_or_insert_default(), &line);
+                let open = open.filter(|open| !open.is_empty());
+                self.open_secrets
+                    .extend(open.map(|open| ((child, stderr), open)));
+                shown
+            }
         };
         self.say(step, None, What::StepOutput { stderr, line });
     }

@@ -8,6 +8,7 @@
 use super::hex;
 use crate::secret::{HIDDEN, Secrets};
 use rrc_vm::fault::{Failure, FailureKind};
+use rrc_vm::text::render;
 use rrc_vm::value::{Map, Value};
 use serde_json::{Value as Json, json};
 use std::io::{self, Write as _};
@@ -39,9 +40,12 @@ impl Encoder<'_> {
             Value::Bool(flag) => write!(out, "{flag}")?,
             Value::Int(int) => match self.secrets.value(value) {
                 None => write!(out, "{int}")?,
-                Some(_) => self.hidden_number(&int.to_string(), out)?,
+                Some(_) => self.hidden_number("$n", value, out)?,
             },
-            Value::Float(float) => write!(out, r#"{{"$f":"{:016x}"}}"#, float.to_bits())?,
+            Value::Float(float) => match self.secrets.value(value) {
+                None => write!(out, r#"{{"$f":"{:016x}"}}"#, float.to_bits())?,
+                Some(_) => self.hidden_number("$d", value, out)?,
+            },
             Value::Text(text) => self.text(text, out)?,
             Value::Bytes(bytes) => match std::str::from_utf8(bytes) {
                 Ok(text) => {
@@ -109,7 +113,14 @@ impl Encoder<'_> {
                 out.push(b',');
             }
             match part.of {
-                Some((name, number)) => write!(out, "{}", json!({"$s": [name, number]}))?,
+                Some(of) => {
+                    let (name, number, from) = (of.name, of.number, of.from);
+                    let hidden = match of.whole {
+                        true => json!([name, number]),
+                        false => json!([name, number, from, from + part.end - part.start]),
+                    };
+                    write!(out, "{}", json!({"$s": hidden}))?;
+                }
                 None => out.extend_from_slice(br#"{"$s":null}"#),
             }
             out.push(b',');
@@ -120,9 +131,9 @@ impl Encoder<'_> {
         Ok(())
     }
 
-    fn hidden_number(&self, text: &str, out: &mut Vec<u8>) -> io::Result<()> {
-        out.extend_from_slice(br#"{"$n":"#);
-        self.text(text, out)?;
+    fn hidden_number(&self, tag: &str, value: &Value, out: &mut Vec<u8>) -> io::Result<()> {
+        write!(out, r#"{{"{tag}":"#)?;
+        self.text(&render(value), out)?;
         out.push(b'}');
         Ok(())
     }
@@ -235,6 +246,13 @@ impl Decoder<'_> {
                 }
                 _ => return Err(bad()),
             },
+            "$d" => match self.value(inner)? {
+                Value::Text(text) => {
+                    let number = text.parse();
+                    number.map_or_else(|_| Value::Text(text), Value::Float)
+                }
+                _ => return Err(bad()),
+            },
             "$s" => Value::text(self.secret(inner)),
             "$x" => {
                 let mut whole = String::new();
@@ -279,14 +297,20 @@ impl Decoder<'_> {
     }
 
     fn secret(&mut self, json: &Json) -> String {
-        let Some([name, number]) = json.as_array().map(Vec::as_slice) else {
+        let Some([name, number, range @ ..]) = json.as_array().map(Vec::as_slice) else {
             self.lost = true;
             return HIDDEN.to_string();
         };
+        let place = |at: usize| range.get(at)?.as_u64().map(|place| place as usize);
         let name = name.as_str().unwrap_or_default();
         let number = number.as_u64().map_or(usize::MAX, |number| number as usize);
         match self.secrets.text_of(name, number) {
-            Some(text) => text.to_string(),
+            Some(text) => {
+                // Another value than it had may be shorter.
+                let end = place(1).unwrap_or(text.len()).min(text.len());
+                let part = text.get(place(0).unwrap_or(0)..end);
+                part.unwrap_or_default().to_string()
+            }
             None => {
                 if !self.missing.iter().any(|known| known == name) {
                     self.missing.push(name.to_string());
@@ -390,13 +414,20 @@ mod tests {
         let mut secrets = Secrets::default();
         secrets.learn("key", &Value::text("hunter2"));
         secrets.learn("pin", &Value::Int(123_456));
+        secrets.learn("rate", &Value::Float(1234.5));
+        secrets.learn("long", &Value::text("0123456789".repeat(6)));
         let value = Value::list(vec![
             Value::text("a hunter2 b"),
             Value::Int(123_456),
+            Value::Float(1234.5),
+            Value::text(format!("`{}` is not an integer", "0123456789".repeat(4))),
             Value::text(format!("{}hunter2", "y".repeat(LONG + 1))),
         ]);
         let (back, line) = there_and_back(&value, &secrets, &secrets);
-        assert!(!line.contains("hunter2") && !line.contains("123456"));
+        let number = format!("{:x}", 1234.5f64.to_bits());
+        for secret in ["hunter2", "123456", "1234.5", &number, "0123"] {
+            assert!(!line.contains(secret), "{line}");
+        }
         assert_eq!(format!("{value:?}"), format!("{back:?}"));
         let (back, _) = there_and_back(&value, &secrets, &Secrets::default());
         let Value::List(items) = back else { panic!() };

@@ -4,13 +4,19 @@
 //! whatever the text is: where a run of bytes ends is remembered, as the next candidate may stand inside
 //! of it. Prose must pass: a name alone makes no secret, what follows it has to look like one.
 
+use memchr::memmem;
+
+/// What every token that was cut could go on with.
+pub const REST: &[u8] =
+    b"A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1.A1A1A1A1A1A1A1A1.A1A1A1A1A1A1A1A1@";
+
 /// The parts of a text that look like tokens, in order.
 pub fn tokens(text: &[u8]) -> Vec<(usize, usize)> {
     let mut found: Vec<(usize, usize)> = Vec::new();
     let mut reader = Reader::new(text);
     let mut at = 0;
     while at < text.len() {
-        if !STARTS[text[at] as usize] {
+        if !STARTS[text[at] as usize] || is_inside_word(text, at) {
             at += 1;
             continue;
         }
@@ -26,6 +32,11 @@ pub fn tokens(text: &[u8]) -> Vec<(usize, usize)> {
         }
     }
     found
+}
+
+/// Whether a letter stands behind others: most do, and no token begins there.
+fn is_inside_word(text: &[u8], at: usize) -> bool {
+    text[at].is_ascii_alphabetic() && at > 0 && (word(text[at - 1]) || text[at - 1] == b'_')
 }
 
 /// Bytes at which something is decided.
@@ -135,7 +146,6 @@ impl<'a> Reader<'a> {
         match text[at] {
             b'-' => private_key(text, at),
             b':' | b'=' => self.url_password(at).or_else(|| self.assigned(at)),
-            _ if at > 0 && (word(text[at - 1]) || text[at - 1] == b'_') => None,
             b'e' => self.web_token(at),
             b'B' | b'b' => authorization(text, at),
             _ => PREFIXES.iter().find_map(|(prefix, class, least)| {
@@ -218,26 +228,38 @@ fn run(text: &[u8], from: usize, class: Class) -> usize {
     from + rest.iter().take_while(|byte| class(**byte)).count()
 }
 
+const BEGIN: &[u8] = b"-----BEGIN ";
+
 fn private_key(text: &[u8], at: usize) -> Option<(usize, usize)> {
-    let head = b"-----BEGIN ";
-    if !text[at..].starts_with(head) {
-        return None;
-    }
-    let rest = &text[at + head.len()..];
+    let rest = text[at..].strip_prefix(BEGIN)?;
     let line = rest.iter().position(|byte| *byte == b'\n');
     let title = &rest[..line.unwrap_or(rest.len()).min(80)];
     if !contains(title, b"PRIVATE KEY") {
         return None;
     }
-    let ending = b"-----END ";
-    let end = rest.windows(ending.len()).position(|part| part == ending);
     // A key without its end was cut off; all of the rest belongs to it.
-    let end = end.map_or(text.len(), |end| {
-        let close = at + head.len() + end + ending.len();
-        let tail = text[close..].windows(5).position(|part| part == b"-----");
-        tail.map_or(text.len(), |tail| close + tail + 5)
-    });
+    let end = key_end(rest).map_or(text.len(), |end| at + BEGIN.len() + end);
     Some((at, end))
+}
+
+/// Where a private key ends that has begun before.
+pub fn key_end(text: &[u8]) -> Option<usize> {
+    let ending = b"-----END ";
+    let close = memmem::find(text, ending)? + ending.len();
+    let tail = memmem::find(&text[close..], b"-----")?;
+    Some(close + tail + 5)
+}
+
+/// Whether a private key begins in a text and does not end there.
+pub fn opens_key(text: &[u8]) -> bool {
+    if memmem::find(text, BEGIN).is_none() {
+        return false;
+    }
+    let last = tokens(text).pop();
+    last.is_some_and(|(start, end)| {
+        let rest = text[start..].strip_prefix(BEGIN);
+        end == text.len() && rest.is_some_and(|rest| key_end(rest).is_none())
+    })
 }
 
 fn contains(text: &[u8], wanted: &[u8]) -> bool {

@@ -681,16 +681,14 @@ impl Machine {
                     let value = pop!();
                     leave!(self.stored(task, value)?);
                 }
+                Instr::Secret { name } => leave!(self.secret(plan, task, name)?),
                 Instr::StepEnd { status } => {
                     let value = pop!();
                     leave!(self.end(task, value, status)?);
                 }
                 Instr::Warn {} => {
-                    let text = self.render(&pop!())?;
-                    leave!(Exit::Note(Note::Warn {
-                        record: task.innermost(),
-                        text,
-                    }));
+                    let (record, text) = (task.innermost(), self.render(&pop!())?);
+                    leave!(Exit::Note(Note::Warn { record, text }));
                 }
             }
         }

@@ -60,6 +60,19 @@ impl Machine {
         Ok(Exit::Note(Note::Output { record, value }))
     }
 
+    /// Say that what is on top is secret.
+    pub(super) fn secret(
+        &mut self,
+        plan: &Plan,
+        task: &Task,
+        name: u32,
+    ) -> Result<Exit, FaultKind> {
+        let value = task.stack.last().cloned().unwrap_or(Value::Null);
+        self.read(&value)?;
+        let name = self.text(plan, name)?;
+        Ok(Exit::Note(Note::Secret { name, value }))
+    }
+
     /// End the open step on top, which is taken.
     pub(super) fn end(
         &mut self,
