@@ -3,6 +3,7 @@
 //! One finding per condition, on the offending token alone, with what the author most likely
 //! meant. It reads tokens only; there is no tree when it is asked.
 
+use super::foreign::{filtered, in_braces};
 use super::holes::scan;
 use super::tokens::{Kind, Token, bad};
 use super::{BareWords, Problem};
@@ -174,7 +175,13 @@ impl Place<'_> {
     fn bad_hole(&self, span: SimpleSpan) -> Problem {
         let written = self.written(self.at);
         if written.ends_with("}}") && written.len() > 3 {
-            return bad(span, format!("{} is not a hole", quoted(written))).help(
+            let problem = bad(span, format!("{} is not a hole", quoted(written)));
+            if let Some(meant) = in_braces(&written[2..written.len() - 2]) {
+                return problem
+                    .help(format!("a hole holds one path: write `{meant}`"))
+                    .risky(span.into_range(), meant);
+            }
+            return problem.help(
                 "a hole holds one path, such as `{{name}}`, `{{name.field}}` or `{{name[0]}}`",
             );
         }
@@ -386,6 +393,9 @@ impl Place<'_> {
                 problem.help("a condition is one question; join several with `and` and `or`")
             }
             "=" | ":=" if after_value => problem.help("write `==`, with a value after it"),
+            "|" if after_value && self.kind(self.at + 1) == Some(Kind::Name) => {
+                self.filter(problem)
+            }
             "&" | "|" => problem.help(format!("write `{written}{written}` between two conditions")),
             "=~" | "!~" | "~" => problem.help(
                 "there are no patterns; use `in`, `.startswith(…)` or `.endswith(…)`, \
@@ -396,6 +406,29 @@ impl Place<'_> {
             "‘" | "’" | "“" | "”" | "`" => problem.help("text is quoted with `'` or `\"`"),
             "#" => problem.help("a condition holds no comments; write them in the file"),
             _ => problem.help("put text into quotes"),
+        }
+    }
+
+    /// `x | length`.
+    fn filter(&self, problem: Problem) -> Problem {
+        let name = self.at + 1;
+        let called = self.kind(name + 1) == Some(Kind::Open);
+        let first = self.value_before(self.at).filter(|_| !called);
+        let meant = first.and_then(|first| {
+            let value = &self.text[self.range(first, self.at - 1)];
+            Some((first, filtered(value, self.written(name))?))
+        });
+        match meant {
+            Some((first, meant)) => problem
+                .help(format!("conditions have no filters: write `{meant}`"))
+                .risky(self.range(first, name), meant),
+            None if matches!(self.written(name), "default" | "d") => problem.help(
+                "conditions have no filters: give the variable a value under `context` instead",
+            ),
+            None => problem.help(
+                "conditions have no filters: compute the value in a step, or write `||` between \
+                 two conditions",
+            ),
         }
     }
 
