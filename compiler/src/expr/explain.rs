@@ -247,18 +247,19 @@ impl Place<'_> {
         }
     }
 
-    /// `x is None`, `x is not None`, `x is y`.
+    /// `x is None`, `x is not None`, `x is defined`, `x is y`.
     fn is(&self, problem: Problem) -> Problem {
-        let negated = self.kind(self.at + 1) == Some(Kind::Not);
-        let last = self.at + 1 + usize::from(negated);
+        let not = self.kind(self.at + 1) == Some(Kind::Not);
+        let last = self.at + 1 + usize::from(not);
         let left = self.value_before(self.at);
-        let null = matches!(
-            self.written(last).to_lowercase().as_str(),
-            "none" | "null" | "empty" | "undefined"
-        );
-        if !null {
-            let meant = if negated { "!=" } else { "==" };
-            let to = if negated { self.at + 1 } else { self.at };
+        let word = self.written(last).to_lowercase();
+        let defined = word == "defined";
+        // Whether it asks that there be a value.
+        let negated = not != defined;
+        let null = matches!(word.as_str(), "none" | "null" | "empty" | "undefined");
+        if !null && !defined {
+            let meant = if not { "!=" } else { "==" };
+            let to = if not { self.at + 1 } else { self.at };
             return problem
                 .help(format!("write `{meant}`"))
                 .risky(self.range(self.at, to), meant);
@@ -272,12 +273,16 @@ impl Place<'_> {
                 self.tokens[left - 1].0,
                 Kind::And | Kind::Or | Kind::Not | Kind::Bang | Kind::Open | Kind::Comma
             );
-        let meant = if negated {
-            shown.to_string()
-        } else {
-            format!("not {shown}")
+        // What is defined may be false.
+        let meant = match (defined, negated) {
+            (true, true) => format!("{shown} != null"),
+            (true, false) => format!("{shown} == null"),
+            (false, true) => shown.to_string(),
+            (false, false) => format!("not {shown}"),
         };
-        let help = if negated {
+        let help = if defined {
+            format!("write `{meant}`")
+        } else if negated {
             format!("write `{meant}`, or `{shown} != null` if only null matters")
         } else {
             format!("write `{meant}`, or `{shown} == null` if only null matters")
