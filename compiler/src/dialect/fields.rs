@@ -283,7 +283,7 @@ pub static RATE_LIMITING: Shape = Shape {
                 min: 0,
                 max: 60_000,
             },
-            "pause between agents",
+            "milliseconds between agents",
         ),
         field(
             "backoff",
@@ -306,7 +306,7 @@ pub static BACKOFF: Shape = Shape {
                 min: 100,
                 max: i64::MAX,
             },
-            "the first pause",
+            "the first pause, in milliseconds",
         ),
         field(
             "max_delay_ms",
@@ -314,7 +314,7 @@ pub static BACKOFF: Shape = Shape {
                 min: 100,
                 max: i64::MAX,
             },
-            "the longest pause",
+            "the longest pause, in milliseconds",
         ),
         field("multiplier", Type::Number, "how the pause grows"),
         field(

@@ -6,7 +6,7 @@
 use super::node::{Entry, Kind, Node, Text};
 use super::scalar::{Plain, Schema, is_null, resolve};
 use super::shape::{Field, Shape, Type, bounds, choices, nested};
-pub use super::wrong::{article, describe, name_span, text_of, wrong_type};
+pub use super::wrong::{article, describe, name_span, text_of, wrong_quantity, wrong_type};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Fix, Label, Report, is_plural, is_slip, nearest};
 use crate::source::Span;
@@ -414,9 +414,10 @@ impl<'a> Fields<'a> {
     }
 
     fn wrong(&self, field: &Field, must: &str, node: Node<'a>, report: &mut Report) {
-        wrong_type(
+        wrong_quantity(
             &format!("`{}`", field.name),
             must,
+            field.unit(),
             node,
             self.schema,
             report,

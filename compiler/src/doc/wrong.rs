@@ -2,6 +2,7 @@
 
 use super::node::{Kind, Node, Text};
 use super::scalar::{Plain, Schema, resolve};
+use super::shape::Unit;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Report};
 use crate::source::Span;
@@ -38,6 +39,18 @@ pub fn name_span(node: Node<'_>) -> Span {
 
 /// Reports that `what` (with its backticks) holds a value of the wrong type.
 pub fn wrong_type(what: &str, must: &str, node: Node<'_>, schema: Schema, report: &mut Report) {
+    wrong_quantity(what, must, None, node, schema, report);
+}
+
+/// The same for a number that counts something.
+pub fn wrong_quantity(
+    what: &str,
+    must: &str,
+    unit: Option<Unit>,
+    node: Node<'_>,
+    schema: Schema,
+    report: &mut Report,
+) {
     if node.is_broken() {
         return;
     }
@@ -47,20 +60,32 @@ pub fn wrong_type(what: &str, must: &str, node: Node<'_>, schema: Schema, report
             node.span,
             format!("{what} must be {must}, not {}", describe(node, schema)),
         )
-        .help(instead(must, node)),
+        .help(instead(must, unit, node)),
     );
 }
 
 /// What to write instead of a value of the wrong type.
-fn instead(must: &str, node: Node<'_>) -> String {
+fn instead(must: &str, unit: Option<Unit>, node: Node<'_>) -> String {
     if let Some(written) = node.text().filter(|_| must.contains("number")) {
         let text = written.text().trim();
         if text.contains("{{") {
             return "no hole is filled in here: write the number itself".to_string();
         }
         let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == ' ');
-        if digits != text && digits.parse::<f64>().is_ok() {
-            return format!("write `{digits}`, without a unit");
+        if digits != text
+            && let Ok(number) = digits.parse::<f64>()
+        {
+            let scale = unit.and_then(|unit| unit.scale(text[digits.len()..].trim()));
+            // What the field counts has no halves where a whole number is wanted.
+            let whole = |number: &f64| !must.contains("whole") || number.fract() == 0.0;
+            let meant = scale.map(|scale| number * scale).filter(whole);
+            return match (unit, meant) {
+                (Some(unit), Some(meant)) => {
+                    format!("write `{meant}`, the number of {}", unit.words())
+                }
+                (Some(unit), None) => format!("write the number of {} alone", unit.words()),
+                (None, _) => format!("write `{digits}`, without a unit"),
+            };
         }
     }
     if let (Some(items), "text") = (node.list(), must) {
