@@ -265,7 +265,16 @@ fn makes_sense(args: &CheckArgs, streams: &mut Streams<'_>) -> io::Result<bool> 
             return Ok(false);
         }
     }
-    if args.watch && args.paths.iter().any(|path| path == "-") {
+    let stdin = args.paths.iter().any(|path| path == "-");
+    if args.stdin_filename.is_some() && !stdin {
+        writeln!(
+            streams.err,
+            "rrc: --stdin-filename names what the path `-` reads"
+        )?;
+        writeln!(streams.err, "help: add `-`, or leave the option out")?;
+        return Ok(false);
+    }
+    if args.watch && stdin {
         writeln!(streams.err, "rrc: standard input cannot be watched")?;
         writeln!(streams.err, "help: name a file or a directory")?;
         return Ok(false);

@@ -154,8 +154,8 @@ pub struct CheckArgs {
     #[arg(value_name = "PATH", default_value = ".")]
     pub paths: Vec<String>,
     /// The name of what `-` reads
-    #[arg(long, value_name = "F", default_value = "<stdin>")]
-    pub stdin_filename: String,
+    #[arg(long, value_name = "F")]
+    pub stdin_filename: Option<String>,
     /// How findings are written
     #[arg(
         long,
@@ -420,6 +420,12 @@ impl Global {
             shelf: None,
             asked: &[],
         }
+    }
+
+    /// What `-R` names and is not there.
+    pub fn missing_dirs(&self) -> impl Iterator<Item = &Path> {
+        let dirs = self.recipe_dirs.iter().map(PathBuf::as_path);
+        dirs.filter(|place| !place.is_dir())
     }
 
     /// Whether to colour what goes to this stream.

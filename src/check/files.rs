@@ -38,7 +38,10 @@ pub fn files(args: &CheckArgs) -> io::Result<Files> {
             };
             stdin = Some(bytes.clone());
             found.files.push(Named {
-                name: args.stdin_filename.clone(),
+                name: match &args.stdin_filename {
+                    Some(name) => name.clone(),
+                    None => "<stdin>".to_string(),
+                },
                 stdin: Some(bytes),
                 walked: false,
             });

@@ -369,3 +369,23 @@ fn a_recipe_whose_name_is_no_text_is_not_passed_over() {
         .exits(2)
         .err_has("is not checked: its name is not UTF-8");
 }
+
+#[test]
+fn options_that_count_for_nothing_are_told() {
+    let folder = Folder::with("a.yaml", GOOD);
+    folder
+        .rrc(&["check", "--stdin-filename", "b.yaml", "a.yaml"])
+        .go()
+        .exits(2)
+        .err_has("--stdin-filename names what the path `-` reads");
+    folder
+        .rrc(&["check", "-R", "nodir", "a.yaml"])
+        .go()
+        .exits(0)
+        .err_has("no recipes are looked for in `nodir`: there is no such directory");
+    let listed = folder
+        .rrc(&["list", "-q", "-R", "nodir"])
+        .go()
+        .err_has("`nodir`");
+    assert!(!listed.err.contains("name a directory"), "{}", listed.err);
+}
