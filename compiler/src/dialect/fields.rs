@@ -32,6 +32,9 @@ const COUNT: Type = Type::Int {
     min: 1,
     max: u32::MAX as i64,
 };
+/// Either says which runner a recipe is for, so that neither is put there unasked.
+const GO_ON: &str =
+    "write `on_error: continue`, or `continue_on_error: true` as `amplihack` has it";
 const TEXTS: Type = Type::List(&Type::Text);
 
 pub static RECIPE: Shape = Shape {
@@ -123,6 +126,10 @@ pub static RECIPE: Shape = Shape {
             "remove it: large values reach scripts without it",
         ),
         ("timeout", "`timeout` belongs on each step"),
+        (
+            "dialect",
+            "write it as a comment: `# rrc: dialect = amplihack`, or `amplifier`",
+        ),
         (
             "on_error",
             "`on_error` belongs on each step; `hooks.on_error` is shell text",
@@ -525,6 +532,19 @@ pub static STEP: Shape = Shape {
         ("timeout_secs", "timeout"),
         ("retries", "write `retry: {max_attempts: …}`"),
         ("max_attempts", "write `retry: {max_attempts: …}`"),
+        ("max_retries", "write `retry: {max_attempts: …}`"),
+        ("retry_count", "write `retry: {max_attempts: …}`"),
+        ("timeout_minutes", "write `timeout`, in seconds"),
+        ("timeout_ms", "write `timeout`, in seconds"),
+        ("ignore_errors", GO_ON),
+        ("ignore_error", GO_ON),
+        ("ignore_failure", GO_ON),
+        ("allow_failure", GO_ON),
+        (
+            "output_format",
+            "write `parse_json: true` if the output is to be read as JSON",
+        ),
+        ("with", "context"),
         ("run", "command"),
         ("bash", "command"),
         ("cmd", "command"),

@@ -2,7 +2,7 @@
 
 use super::node::{Kind, Node, Text};
 use super::scalar::{Plain, Schema, resolve};
-use super::shape::Unit;
+use super::shape::{Field, Shape, Type, Unit};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Report};
 use crate::source::Span;
@@ -98,6 +98,52 @@ fn instead(must: &str, unit: Option<Unit>, node: Node<'_>) -> String {
         }
     }
     format!("write {must} here")
+}
+
+/// What was likely meant by a value whose form is not that of its field.
+pub fn meant(field: &Field, node: Node<'_>, schema: Schema) -> Option<String> {
+    let name = field.name;
+    match (&field.ty, node.kind) {
+        // The one number or the one switch in it: `retry: 3`.
+        (Type::Nested(shape), Kind::Scalar(scalar)) => {
+            let value = resolve(scalar, schema);
+            let inner = shape.fields.iter().find(|inner| {
+                matches!(
+                    (&value, &inner.ty),
+                    (Plain::Bool(_), Type::Bool) | (Plain::Int(_), Type::Int { .. })
+                )
+            })?;
+            let written = scalar.text.trim();
+            Some(format!("write `{name}: {{{}: {written}}}`", inner.name))
+        }
+        (Type::List(Type::Nested(shape)), Kind::Map(entries)) => {
+            let first = entries.first()?;
+            let key = first.name()?;
+            if shape.field(key).is_some() {
+                return Some(format!("put `- ` before `{key}`: a list of one"));
+            }
+            let own = shape.fields.first()?.name;
+            first.value.map()?;
+            Some(format!(
+                "write each {} as an item, with its name in it: `- {own}: {key}`",
+                shape.what
+            ))
+        }
+        (Type::Text | Type::Name, Kind::Map(entries)) => {
+            let named = entries.iter().find(|entry| entry.is("name"))?;
+            let text = named.value.text()?;
+            Some(format!("write `{name}: {}`", text.text()))
+        }
+        _ => None,
+    }
+}
+
+/// The map that `id:a` would be with a blank in it.
+pub fn without_blank(shape: &Shape, node: Node<'_>) -> Option<String> {
+    let (key, value) = node.text()?.text().split_once(':')?;
+    let line = value.lines().next().unwrap_or_default();
+    shape.field(key)?;
+    (!value.starts_with(' ')).then(|| format!("put a blank behind the colon: `{key}: {line}`"))
 }
 
 /// A scalar as text, whatever it would resolve to; for items of lists and values of maps.
