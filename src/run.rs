@@ -113,6 +113,14 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
     if args.resume.is_some() || args.replay.is_some() {
         return recorded::again(args, global, streams);
     }
+    if args.file.as_deref() == Some("-") && !Path::new("-").exists() {
+        writeln!(
+            streams.err,
+            "rrc: `run` reads no recipe from standard input, which is for its questions"
+        )?;
+        writeln!(streams.err, "help: write it into a file first")?;
+        return Ok(USAGE);
+    }
     let file = &plan::meant(args.file.as_deref().unwrap_or_default(), global);
     let mut given = Map::default();
     if !values::put_over(&mut given, args.vars.as_deref(), &args.set, streams)? {
