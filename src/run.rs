@@ -438,12 +438,21 @@ fn ask(approval: &Approval<'_>) -> bool {
     let somebody = io::stdin().is_terminal() && io::stderr().is_terminal();
     match approval {
         _ if !somebody => {}
-        Approval::Ask { stage, prompt } => {
+        Approval::Ask {
+            stage,
+            prompt,
+            within,
+        } => {
             // Values are part of the prompt, and must not paint over it.
             for line in prompt.lines() {
                 eprintln!("{}", results::printable(line));
             }
-            eprint!("approve stage {}? [y/n] ", results::printable(stage));
+            let late = within.map_or(String::new(), |(left, approves)| {
+                let then = if approves { "approved" } else { "denied" };
+                // A question that has just been put says the time that the recipe gives.
+                format!("; {then} in {:.0} s", left.as_secs_f64().ceil())
+            });
+            eprint!("approve stage {}? [y/n{late}] ", results::printable(stage));
         }
         // The cursor still stands behind the question.
         Approval::Withdrawn { default } => eprintln!(
