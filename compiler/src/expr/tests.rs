@@ -218,6 +218,7 @@ fn one_mistake_is_one_finding_on_its_own_token() {
         ("{{x}} -eq 1", "-eq", Some("{{x}} == 1")),
         ("x -a y", "-a", Some("x and y")),
         ("[ -f x ]", "-f", None),
+        ("[ x = 'a' ]", "=", Some("[ x == 'a' ]")),
         ("test -f x", "-f", None),
         ("! -f x", "-f", None),
         ("-z x", "-z", None),

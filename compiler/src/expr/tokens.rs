@@ -8,6 +8,7 @@ use super::foreign::{filtered, is_filter};
 use super::holes::{hole_at, plain_meaning};
 use super::{BareWords, Problem};
 use crate::codes;
+use crate::diagnostic::Applicability;
 use chumsky::span::SimpleSpan;
 use logos::{Lexer, Logos};
 use std::ops::Range;
@@ -367,7 +368,15 @@ fn mend_operators(text: &str, tokens: &mut [Token], bare: BareWords) -> Vec<Prob
                     _ => continue,
                 };
                 tokens[at].0 = kind;
-                problems.push(slip(span, written, meant));
+                let mut problem = slip(span, written, meant);
+                // As in a shell: what is a test there would be a list here, and always true.
+                if tokens[0].0 == Kind::ListOpen
+                    && let Some(fix) = &mut problem.fix
+                {
+                    fix.applicability = Applicability::Unsafe;
+                    problem.help = Some(format!("write `{meant}`, and leave the brackets out"));
+                }
+                problems.push(problem);
             }
             Kind::Name if before == Some(Kind::Dot) || written.len() > "not".len() => {}
             Kind::Name => {
