@@ -15,7 +15,7 @@ mod watch;
 use crate::cli::{CheckArgs, Format, Global};
 use crate::config::Configs;
 use crate::{FAILED, OK, Streams, USAGE};
-use files::Named;
+use files::{Files, Named};
 use merge::Said;
 use one::{Checking, Fixed, Outcome};
 use progress::Progress;
@@ -48,7 +48,11 @@ struct Round {
 
 fn round(args: &CheckArgs, global: &Global, streams: &mut Streams<'_>) -> io::Result<Round> {
     let configs = Configs::new(global);
-    let (mut files, mut seen) = files::files(args)?;
+    let Files {
+        mut files,
+        directories: mut seen,
+        nameless,
+    } = files::files(args)?;
     let shelf = Shelf::default();
     let mut checking = Checking {
         args,
@@ -88,14 +92,24 @@ fn round(args: &CheckArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
     for words in &unusable {
         writeln!(streams.err, "rrc: {words}")?;
     }
-    let code = match (unusable.is_empty(), checked.is_empty()) {
+    let mut code = match (unusable.is_empty(), checked.is_empty()) {
         (false, _) => USAGE,
+        (true, true) if !nameless.is_empty() => USAGE,
         (true, true) => nothing(args, streams)?,
         (true, false) => {
             seen.extend(checked.iter().flat_map(Outcome::read));
             report(checked, &fixes, &files, args, global, streams)?
         }
     };
+    for path in &nameless {
+        let shown = path.display();
+        writeln!(
+            streams.err,
+            "rrc: `{shown}` is not checked: its name is not UTF-8"
+        )?;
+        writeln!(streams.err, "help: rename it")?;
+        code = USAGE;
+    }
     if !args.watch {
         // The process is about to end, and the system gives memory back at once.
         std::mem::forget(shelf);
@@ -251,7 +265,16 @@ fn makes_sense(args: &CheckArgs, streams: &mut Streams<'_>) -> io::Result<bool> 
             return Ok(false);
         }
     }
-    if args.watch && args.paths.iter().any(|path| path == "-") {
+    let stdin = args.paths.iter().any(|path| path == "-");
+    if args.stdin_filename.is_some() && !stdin {
+        writeln!(
+            streams.err,
+            "rrc: --stdin-filename names what the path `-` reads"
+        )?;
+        writeln!(streams.err, "help: add `-`, or leave the option out")?;
+        return Ok(false);
+    }
+    if args.watch && stdin {
         writeln!(streams.err, "rrc: standard input cannot be watched")?;
         writeln!(streams.err, "help: name a file or a directory")?;
         return Ok(false);

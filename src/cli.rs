@@ -44,12 +44,31 @@ impl Cli {
             std::mem::forget(command);
             Cli::from_arg_matches(&read.ok()?).ok()
         });
-        quick.map_or_else(|| Cli::try_parse_from(args).map_err(with_tip), Ok)
+        let said = |error| with_tip(error, args);
+        quick.map_or_else(|| Cli::try_parse_from(args).map_err(said), Ok)
     }
 }
 
-/// Who names a file where a command belongs wants to run it.
-fn with_tip(mut error: clap::Error) -> clap::Error {
+/// Who names a file where a command belongs wants to run it, and options of other programs have names here.
+fn with_tip(mut error: clap::Error, args: &[OsString]) -> clap::Error {
+    if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) {
+        let run = args.get(1).is_some_and(|command| command == "run");
+        let tip = match word.as_str() {
+            "--json" if run => Some("to print JSON, write '--output-format json'".to_string()),
+            "--json" => Some("to print JSON, write '--format json'".to_string()),
+            "-c" | "--context" if run => {
+                Some("to set a variable, write '-s NAME=VALUE'".to_string())
+            }
+            word if run && word.contains('=') && !word.starts_with('-') => {
+                Some(format!("to set a variable, write '-s {word}'"))
+            }
+            _ => None,
+        };
+        if let Some(tip) = tip.filter(|_| run || args.get(1).is_some_and(|word| word == "check")) {
+            let tips = ContextValue::StyledStrs(vec![tip.into()]);
+            error.insert(ContextKind::Suggested, tips);
+        }
+    }
     if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
         && Path::new(word).is_file()
     {
@@ -156,8 +175,8 @@ pub struct CheckArgs {
     #[arg(value_name = "PATH", default_value = ".")]
     pub paths: Vec<String>,
     /// The name of what `-` reads
-    #[arg(long, value_name = "F", default_value = "<stdin>")]
-    pub stdin_filename: String,
+    #[arg(long, value_name = "F")]
+    pub stdin_filename: Option<String>,
     /// How findings are written
     #[arg(
         long,
@@ -422,6 +441,12 @@ impl Global {
             shelf: None,
             asked: &[],
         }
+    }
+
+    /// What `-R` names and is not there.
+    pub fn missing_dirs(&self) -> impl Iterator<Item = &Path> {
+        let dirs = self.recipe_dirs.iter().map(PathBuf::as_path);
+        dirs.filter(|place| !place.is_dir())
     }
 
     /// Whether to colour what goes to this stream.

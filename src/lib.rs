@@ -80,6 +80,13 @@ pub fn run(
     };
     let mut streams = Streams { out, err };
     let global = &cli.global;
+    for place in global.missing_dirs() {
+        let _ = writeln!(
+            streams.err,
+            "rrc: no recipes are looked for in `{}`: there is no such directory",
+            place.display()
+        );
+    }
     let done = match &cli.command {
         cli::Command::Check(args) => check::check(args, global, &mut streams),
         cli::Command::Build(args) => build::build(args, global, &mut streams),

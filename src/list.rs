@@ -61,10 +61,12 @@ pub fn list(global: &Global, streams: &mut Streams<'_>) -> io::Result<u8> {
     }
     if rows.is_empty() && !global.quiet {
         writeln!(streams.err, "rrc: no recipes are on the search path")?;
-        writeln!(
-            streams.err,
-            "help: name a directory with `-R`, or set `recipe-path` in rrc.toml"
-        )?;
+        if global.missing_dirs().next().is_none() {
+            writeln!(
+                streams.err,
+                "help: name a directory with `-R`, or set `recipe-path` in rrc.toml"
+            )?;
+        }
     }
     Ok(OK)
 }

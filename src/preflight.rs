@@ -200,6 +200,13 @@ impl Preflight<'_> {
         step.map_or("", |step| self.text(step.id))
     }
 
+    /// A step behind its place: the file, and where in it.
+    fn placed(&self, step: u32) -> (u32, u32, &str) {
+        let place = self.plan.steps.get(step as usize).map(|step| step.place);
+        let (source, start) = place.map_or((0, 0), |place| (place.source, place.start));
+        (source, start, self.step(step))
+    }
+
     /// Answers that contradict each other, or that nobody asks for, and what to do about it.
     fn wrong_answers(&self) -> Vec<(String, String)> {
         let both = self.args.approve.iter();
@@ -241,7 +248,7 @@ impl Preflight<'_> {
 
     /// What is wrong with the agents that are needed, and what to do about it.
     fn wrong_agents(&self, path: &OsStr) -> Vec<(String, String)> {
-        let mut unknown: Vec<&str> = Vec::new();
+        let mut unknown: Vec<(u32, u32, &str)> = Vec::new();
         let mut wrong: Vec<(String, String)> = Vec::new();
         for need in &self.plan.needs {
             if need.kind != NeedKind::Agent {
@@ -252,7 +259,7 @@ impl Preflight<'_> {
                 prompt: "?",
                 ..Question::default()
             };
-            let step = self.step(need.step);
+            let step = self.placed(need.step);
             if self.agents.agents.command(question.agent).is_none() {
                 if !unknown.contains(&step) {
                     unknown.push(step);
@@ -277,7 +284,17 @@ impl Preflight<'_> {
             }
         }
         if !unknown.is_empty() {
-            let words = format!("no agent is configured for: {}", unknown.join(", "));
+            unknown.sort_unstable();
+            let all: Vec<String> = unknown
+                .into_iter()
+                .map(
+                    |(source, _, id)| match self.plan.sources.get(source as usize) {
+                        Some(file) if source > 0 => format!("{id} ({})", self.text(file.name)),
+                        _ => id.to_string(),
+                    },
+                )
+                .collect();
+            let words = format!("no agent is configured for: {}", all.join(", "));
             let help =
                 "set `command` under `[agent]` in rrc.toml, or install one that `--agent` knows";
             wrong.push((words, help.to_string()));

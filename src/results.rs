@@ -214,7 +214,12 @@ pub fn text_line(event: &Event, look: Look, out: &mut dyn Write) -> io::Result<(
                 Status::Cancelled => paint("31", "cancelled"),
                 Status::Skipped => paint("2", "skipped"),
             };
-            writeln!(out, "{mark} {path}")
+            // There is one way to be that.
+            let why = match status {
+                Status::Degraded => ": the text holds no JSON",
+                _ => "",
+            };
+            writeln!(out, "{mark} {path}{why}")
         }
         What::StepSkip => writeln!(out, "{} {path}", paint("2", "skipped")),
         What::StepRetry { attempt } => {

@@ -115,6 +115,14 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
     if args.resume.is_some() || args.replay.is_some() {
         return recorded::again(args, global, streams);
     }
+    if args.file.as_deref() == Some("-") && !Path::new("-").exists() {
+        writeln!(
+            streams.err,
+            "rrc: `run` reads no recipe from standard input, which is for its questions"
+        )?;
+        writeln!(streams.err, "help: write it into a file first")?;
+        return Ok(USAGE);
+    }
     let file = &plan::meant(args.file.as_deref().unwrap_or_default(), global);
     let mut given = Map::default();
     if !values::put_over(&mut given, args.vars.as_deref(), &args.set, streams)? {
@@ -474,12 +482,21 @@ fn ask(approval: &Approval<'_>, err: &mut dyn io::Write) -> io::Result<bool> {
     let somebody = io::stdin().is_terminal() && io::stderr().is_terminal();
     match approval {
         _ if !somebody => {}
-        Approval::Ask { stage, prompt } => {
+        Approval::Ask {
+            stage,
+            prompt,
+            within,
+        } => {
             // Values are part of the prompt, and must not paint over it.
             for line in prompt.lines() {
                 writeln!(err, "{}", results::printable(line))?;
             }
-            write!(err, "approve stage {}? [y/n] ", results::printable(stage))?;
+            let late = within.map_or(String::new(), |(left, approves)| {
+                let then = if approves { "approved" } else { "denied" };
+                // A question that has just been put says the time that the recipe gives.
+                format!("; {then} in {:.0} s", left.as_secs_f64().ceil())
+            });
+            write!(err, "approve stage {}? [y/n{late}] ", results::printable(stage))?;
             err.flush()?;
         }
         // The cursor still stands behind the question.

@@ -125,6 +125,7 @@ codes! {
     SHADOWED_DEFAULT "RRC0227" "shadowed-default" Note "a default in a placeholder that never counts";
     CONFLICTING_DEFAULT "RRC0228" "conflicting-default" Warning "two placeholders give one name different defaults";
     ODD_FIELD "RRC0229" "odd-field" Warning "a field that is read once has nearly the name of one that is there";
+    MISSPELT_SECRET "RRC0230" "misspelt-secret" Warning "`secrets` has nearly the name of a variable";
 
     BAD_CONDITION "RRC0301" "bad-condition" Error "a condition that cannot be read";
     UNKNOWN_FUNCTION "RRC0302" "unknown-function" Error "a function or method that does not exist";

@@ -90,6 +90,7 @@ pub fn check(
                 || finding.severity != codes::Severity::Warning
                 || !given.contains_key(named())
         });
+        lint::given::undeclared(&loaded.program, given, &mut report);
     }
     bounds::bounds(&loaded.program, &mut report);
     // A file that is read in the wrong dialect means something else than what it seems to mean.

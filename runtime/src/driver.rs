@@ -79,11 +79,11 @@ pub enum Approval<'a> {
     Ask {
         stage: &'a str,
         prompt: &'a str,
+        /// How long there is time to answer, and what holds then.
+        within: Option<(Duration, bool)>,
     },
     /// The question has no answer any more; with what holds now, if it was asked for too long.
-    Withdrawn {
-        default: Option<bool>,
-    },
+    Withdrawn { default: Option<bool> },
 }
 
 /// Says it; whether somebody is there to answer on standard input.

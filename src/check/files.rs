@@ -2,6 +2,7 @@
 
 use crate::cli::CheckArgs;
 use crate::disk;
+use rrc_compiler::doc::MAX_BYTES;
 use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,11 +16,19 @@ pub struct Named {
     pub walked: bool,
 }
 
-/// The files in the order of the arguments, those of a directory by their paths; and the
-/// directories that were walked.
-pub fn files(args: &CheckArgs) -> io::Result<(Vec<Named>, Vec<PathBuf>)> {
-    let mut files = Vec::new();
-    let mut directories = Vec::new();
+/// What the paths mean.
+#[derive(Default)]
+pub struct Files {
+    /// In the order of the arguments, those of a directory by their paths.
+    pub files: Vec<Named>,
+    /// The directories that were walked.
+    pub directories: Vec<PathBuf>,
+    /// Recipes that were found and are not checked, as no text names them.
+    pub nameless: Vec<PathBuf>,
+}
+
+pub fn files(args: &CheckArgs) -> io::Result<Files> {
+    let mut found = Files::default();
     let mut stdin = None;
     for path in &args.paths {
         if path == "-" {
@@ -28,15 +37,18 @@ pub fn files(args: &CheckArgs) -> io::Result<(Vec<Named>, Vec<PathBuf>)> {
                 None => disk::read_stdin()?,
             };
             stdin = Some(bytes.clone());
-            files.push(Named {
-                name: args.stdin_filename.clone(),
+            found.files.push(Named {
+                name: match &args.stdin_filename {
+                    Some(name) => name.clone(),
+                    None => "<stdin>".to_string(),
+                },
                 stdin: Some(bytes),
                 walked: false,
             });
         } else if Path::new(path).is_dir() {
-            walk(path, &mut files, &mut directories);
+            walk(path, &mut found);
         } else {
-            files.push(Named {
+            found.files.push(Named {
                 name: path.clone(),
                 stdin: None,
                 walked: false,
@@ -44,9 +56,9 @@ pub fn files(args: &CheckArgs) -> io::Result<(Vec<Named>, Vec<PathBuf>)> {
         }
     }
     if args.paths.len() > 1 {
-        once(&mut files);
+        once(&mut found.files);
     }
-    Ok((files, directories))
+    Ok(found)
 }
 
 /// What was named twice, or named and found, is checked once: as named.
@@ -72,7 +84,7 @@ fn once(files: &mut Vec<Named>) {
     files.retain(|_| keep.next().unwrap_or(true));
 }
 
-fn walk(directory: &str, files: &mut Vec<Named>, directories: &mut Vec<PathBuf>) {
+fn walk(directory: &str, all: &mut Files) {
     let entries = ignore::WalkBuilder::new(directory)
         .hidden(false)
         // What a repository ignores is no recipe of it, also in a copy without its history.
@@ -86,17 +98,27 @@ fn walk(directory: &str, files: &mut Vec<Named>, directories: &mut Vec<PathBuf>)
             continue;
         };
         if kind.is_dir() {
-            directories.push(entry.into_path());
+            all.directories.push(entry.into_path());
         } else if kind.is_file() && is_read(entry.path()) {
-            found.push(entry.path().to_string_lossy().into_owned());
+            match entry.path().to_str() {
+                Some(name) => found.push(name.to_string()),
+                None => all.nameless.extend(nameless(entry.into_path())),
+            }
         }
     }
     found.sort();
-    files.extend(found.into_iter().map(|name| Named {
+    all.nameless.sort();
+    all.files.extend(found.into_iter().map(|name| Named {
         name,
         stdin: None,
         walked: true,
     }));
+}
+
+/// A file whose name is no text, if it is one of ours.
+fn nameless(path: PathBuf) -> Option<PathBuf> {
+    let bytes = disk::read_at_most(&path, MAX_BYTES).ok()?;
+    looks_like_ours(&path.to_string_lossy(), &bytes).then_some(path)
 }
 
 fn is_read(path: &Path) -> bool {

@@ -314,11 +314,23 @@ impl Reader {
     fn command(&mut self, table: &DeTable<'_>) -> Option<String> {
         let item = table.get("command")?;
         let Some(text) = item.get_ref().as_str() else {
-            let should =
-                "text: steps have `timeout` and `retry`, and a script has several commands";
-            self.not(item, "command", should);
+            let array = item.get_ref().as_array();
+            let words = array.map(|words| words.iter().map(|word| word.get_ref().as_str()));
+            let words: Option<Vec<&str>> = words.and_then(Iterator::collect);
+            let should = match words.filter(|words| !words.is_empty()) {
+                Some(words) => format!("one text: `\"{}\"`", words.join(" ")),
+                None => "text: steps have `timeout` and `retry`, and a script has several commands"
+                    .to_string(),
+            };
+            self.not(item, "command", &should);
             return None;
         };
+        if text.trim().is_empty() {
+            let words =
+                "`command` is empty: write the program and its words, such as `claude -p {prompt}`";
+            self.say(item.span(), words.to_string());
+            return None;
+        }
         let span = item.span();
         let raw = self.source.text.get(span.clone()).unwrap_or_default();
         let plain = raw.get(1..raw.len().saturating_sub(1)) == Some(text);
@@ -348,7 +360,14 @@ impl Reader {
             let name: &str = name.get_ref();
             let what = format!("[agents.{name:?}]");
             let Some(own) = item.get_ref().as_table() else {
-                self.not(item, &what, "a table");
+                match name {
+                    "command" => self.say(
+                        item.span(),
+                        "[agents] holds a table for each agent; did you mean `[agent]`?"
+                            .to_string(),
+                    ),
+                    _ => self.not(item, &what, "a table"),
+                }
                 continue;
             };
             self.known(own, &what, &["command"]);

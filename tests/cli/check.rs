@@ -350,3 +350,42 @@ fn json_that_is_no_template_is_told_what_one_is() {
     said.out_has("nothing in this file says that it is a template")
         .out_has("a template is an object with `template`");
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_recipe_whose_name_is_no_text_is_not_passed_over() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let folder = Folder::with("a.yaml", GOOD);
+    let put = |name: &[u8], text: &str| {
+        let name = std::ffi::OsStr::from_bytes(name);
+        std::fs::write(folder.path().join(name), text).expect("the file is written");
+    };
+    put(b"\xff.yaml", "this: is none\n");
+    folder.rrc(&["check", "."]).go().exits(0);
+    put(b"caf\xe9.yaml", BAD);
+    folder
+        .rrc(&["check", "."])
+        .go()
+        .exits(2)
+        .err_has("is not checked: its name is not UTF-8");
+}
+
+#[test]
+fn options_that_count_for_nothing_are_told() {
+    let folder = Folder::with("a.yaml", GOOD);
+    folder
+        .rrc(&["check", "--stdin-filename", "b.yaml", "a.yaml"])
+        .go()
+        .exits(2)
+        .err_has("--stdin-filename names what the path `-` reads");
+    folder
+        .rrc(&["check", "-R", "nodir", "a.yaml"])
+        .go()
+        .exits(0)
+        .err_has("no recipes are looked for in `nodir`: there is no such directory");
+    let listed = folder
+        .rrc(&["list", "-q", "-R", "nodir"])
+        .go()
+        .err_has("`nodir`");
+    assert!(!listed.err.contains("name a directory"), "{}", listed.err);
+}

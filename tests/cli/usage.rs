@@ -451,3 +451,16 @@ fn a_directory_that_is_gone_is_named_as_what_is_missing() {
         .exits(2)
         .err_has("rrc: the directory that rrc was started in: ");
 }
+
+#[test]
+fn options_of_other_programs_are_told_their_names_here() {
+    let folder = Folder::with("a.yaml", GOOD);
+    let said = |args: &[&str], tip: &str| {
+        folder.rrc(args).go().exits(2).err_has(tip);
+    };
+    said(&["run", "a.yaml", "user=ada"], "write '-s user=ada'");
+    said(&["run", "a.yaml", "--json"], "write '--output-format json'");
+    said(&["run", "a.yaml", "-c", "a=1"], "write '-s NAME=VALUE'");
+    said(&["check", "a.yaml", "--json"], "write '--format json'");
+    said(&["run", "-"], "`run` reads no recipe from standard input");
+}

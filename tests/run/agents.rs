@@ -503,3 +503,47 @@ fn a_recovery_is_told_in_a_line_of_its_own() {
         run(&folder, &[], code);
     }
 }
+
+#[test]
+fn a_command_that_is_none_is_told_what_it_should_be() {
+    let folder = Folder::new();
+    folder.write("a.yaml", amplifier("- {id: one, agent: a, prompt: go}\n"));
+    for (config, words) in [
+        (
+            "[agent]\ncommand = [\"echo\", \"{prompt}\"]\n",
+            "`command` must be one text: `\"echo {prompt}\"`, not an array",
+        ),
+        (
+            "[agent]\ncommand = \"\"\n",
+            "`command` is empty: write the program and its words",
+        ),
+        (
+            "[agents]\ncommand = \"echo\"\n",
+            "[agents] holds a table for each agent; did you mean `[agent]`?",
+        ),
+    ] {
+        folder.write("rrc.toml", config);
+        folder.rrc(&["run", "a.yaml"]).go().exits(2).err_has(words);
+    }
+}
+
+#[test]
+fn steps_without_an_agent_are_named_in_the_order_of_their_files() {
+    let folder = Folder::new();
+    folder.write("bin/unrelated", "");
+    folder.write(
+        "child.yaml",
+        amplifier("- {id: deep, agent: c, prompt: go}\n"),
+    );
+    folder.write(
+        "a.yaml",
+        amplifier(
+            "- {id: call, type: recipe, recipe: child.yaml}\n\
+             - {id: zwei, agent: b, prompt: go}\n- {id: eins, agent: a, prompt: go}\n",
+        ),
+    );
+    let path = folder.file("bin").display().to_string();
+    let said = folder.rrc(&["run", "a.yaml"]).env("PATH", &path).go();
+    said.exits(2)
+        .err_has("no agent is configured for: zwei, eins, deep (child.yaml)");
+}

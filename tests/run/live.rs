@@ -221,7 +221,7 @@ fn what_was_typed_before_a_question_is_no_answer_to_it() {
 fn a_question_that_nobody_answers_says_what_holds_now() {
     let gate = "prompt: 'go?', timeout: 1, default: approve";
     let lines = screen(&at_a_gate(gate, "", "--color never", 0));
-    let asked = "approve stage one? [y/n] (approved: nobody answered in time)";
+    let asked = "approve stage one? [y/n; approved in 1 s] (approved: nobody answered in time)";
     let at = lines.iter().position(|line| line == asked);
     let after = at.and_then(|at| lines.get(at + 1));
     assert_eq!(after.map(String::as_str), Some("completed b"), "{lines:#?}");

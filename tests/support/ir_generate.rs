@@ -128,6 +128,7 @@ impl Generator {
             },
             optional: Vec::new(),
             secrets: Vec::new(),
+            secret_places: Vec::new(),
             limits,
             exports: self.exports(),
             hooks,

@@ -32,6 +32,9 @@ const COUNT: Type = Type::Int {
     min: 1,
     max: u32::MAX as i64,
 };
+/// Either says which runner a recipe is for, so that neither is put there unasked.
+const GO_ON: &str =
+    "write `on_error: continue`, or `continue_on_error: true` as `amplihack` has it";
 const TEXTS: Type = Type::List(&Type::Text);
 
 pub static RECIPE: Shape = Shape {
@@ -123,6 +126,10 @@ pub static RECIPE: Shape = Shape {
             "remove it: large values reach scripts without it",
         ),
         ("timeout", "`timeout` belongs on each step"),
+        (
+            "dialect",
+            "write it as a comment: `# rrc: dialect = amplihack`, or `amplifier`",
+        ),
         (
             "on_error",
             "`on_error` belongs on each step; `hooks.on_error` is shell text",
@@ -283,7 +290,7 @@ pub static RATE_LIMITING: Shape = Shape {
                 min: 0,
                 max: 60_000,
             },
-            "pause between agents",
+            "milliseconds between agents",
         ),
         field(
             "backoff",
@@ -306,7 +313,7 @@ pub static BACKOFF: Shape = Shape {
                 min: 100,
                 max: i64::MAX,
             },
-            "the first pause",
+            "the first pause, in milliseconds",
         ),
         field(
             "max_delay_ms",
@@ -314,7 +321,7 @@ pub static BACKOFF: Shape = Shape {
                 min: 100,
                 max: i64::MAX,
             },
-            "the longest pause",
+            "the longest pause, in milliseconds",
         ),
         field("multiplier", Type::Number, "how the pause grows"),
         field(
@@ -525,6 +532,19 @@ pub static STEP: Shape = Shape {
         ("timeout_secs", "timeout"),
         ("retries", "write `retry: {max_attempts: …}`"),
         ("max_attempts", "write `retry: {max_attempts: …}`"),
+        ("max_retries", "write `retry: {max_attempts: …}`"),
+        ("retry_count", "write `retry: {max_attempts: …}`"),
+        ("timeout_minutes", "write `timeout`, in seconds"),
+        ("timeout_ms", "write `timeout`, in seconds"),
+        ("ignore_errors", GO_ON),
+        ("ignore_error", GO_ON),
+        ("ignore_failure", GO_ON),
+        ("allow_failure", GO_ON),
+        (
+            "output_format",
+            "write `parse_json: true` if the output is to be read as JSON",
+        ),
+        ("with", "context"),
         ("run", "command"),
         ("bash", "command"),
         ("cmd", "command"),

@@ -128,8 +128,25 @@ impl Lower<'_> {
             ),
             None => return,
         };
-        let mut finding = Diagnostic::new(&codes::MISSING_FIELD, place(first), message)
-            .help(format!("add `{needs}`, or remove {them}"));
+        let while_loop = fields.has("while_condition");
+        let group = fields
+            .node("parallel")
+            .is_some_and(|at| at.list().is_some());
+        let help = match (*first, missing.len()) {
+            ("max_iterations", 1) if while_loop => "write `max_while_iterations`".to_string(),
+            ("parallel", 1) if group => {
+                "move these steps out, and give all of them the same `parallel_group`".to_string()
+            }
+            _ => format!("add `{needs}`, or remove {them}"),
+        };
+        let mut finding = Diagnostic::new(&codes::MISSING_FIELD, place(first), message).help(help);
+        if *first == "max_iterations" && missing.len() == 1 && while_loop {
+            let better = "max_while_iterations";
+            let free = !fields.has(better);
+            if let Some(span) = fields.key_span(first).filter(|_| free) {
+                finding = finding.fix(Fix::unsafe_(format!("write `{better}`"), span, better));
+            }
+        }
         for (field, _) in missing.iter().skip(1) {
             finding = finding.label(place(field), "and this");
         }

@@ -71,7 +71,7 @@ pub fn lower(
     lower.facts(&fields, &name);
     let mut inputs = lower.inputs(&fields);
     let limits = lower.limits(&fields);
-    let secrets = lower.secrets(&fields);
+    let (secrets, secret_places) = lower.secrets(&fields);
     lower.secrets.extend(secrets.iter().cloned());
     let hooks = lower.hooks(&fields);
     let (check, optional) = lower.validation(&fields);
@@ -119,6 +119,7 @@ pub fn lower(
         given,
         optional,
         secrets,
+        secret_places,
         limits,
         exports: dialect.exports,
         hooks,
@@ -186,6 +187,7 @@ pub fn lower_expression(
         given: Vec::new(),
         optional: Vec::new(),
         secrets: Vec::new(),
+        secret_places: Vec::new(),
         limits: dialect.limits,
         exports: dialect.exports,
         hooks: Hooks::default(),
@@ -284,7 +286,7 @@ impl Lower<'_> {
         }
     }
 
-    fn secrets(&mut self, fields: &Fields<'_>) -> Vec<String> {
+    fn secrets(&mut self, fields: &Fields<'_>) -> (Vec<String>, Vec<Span>) {
         let items = fields.list("secrets", self.report).unwrap_or_default();
         let names = items.iter().filter_map(|item| {
             text_of(
@@ -294,7 +296,9 @@ impl Lower<'_> {
                 self.report,
             )
         });
-        names.map(|name| name.text().to_string()).collect()
+        names
+            .map(|name| (name.text().to_string(), name.inner()))
+            .unzip()
     }
 
     pub fn limits(&mut self, fields: &Fields<'_>) -> RunLimits {

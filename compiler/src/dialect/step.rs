@@ -270,9 +270,7 @@ impl Lower<'_> {
             self.report
                 .add(finding.help("name a shell, or remove it: then it is `/bin/bash`"));
         }
-        let program = shell.map_or("bash", |shell| {
-            shell.text().rsplit('/').next().unwrap_or("")
-        });
+        let program = shell.map_or("bash", |shell| strange::shell(shell, self.report));
         // Without a command there is an error, and the rest of the step is still looked at.
         let script = match command {
             Some(command) => self.command(fields, program, command),

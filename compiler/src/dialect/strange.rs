@@ -284,6 +284,37 @@ pub fn beside_results(fields: &Fields<'_>, at_once: bool, report: &mut Report) {
     }
 }
 
+/// The name of the program that is to run a command. Words behind it would be part of the name of its
+/// file, which no shell's has.
+pub fn shell<'a>(written: Text<'a>, report: &mut Report) -> &'a str {
+    let name = |path: &'a str| path.rsplit('/').next().unwrap_or("");
+    let text = written.text();
+    let Some((path, rest)) = text.trim().split_once(char::is_whitespace) else {
+        return name(text);
+    };
+    let (path, rest) = match (name(path), rest.trim().split_once(char::is_whitespace)) {
+        ("env", Some((path, rest))) => (path, rest),
+        ("env", None) => (rest.trim(), ""),
+        _ => (path, rest.trim()),
+    };
+    let known = ["fish", "python", "python3", "node", "perl", "ruby", "pwsh"];
+    let program = name(path);
+    if !is_posix(program) && !known.contains(&program) {
+        return name(text);
+    }
+    let options = rest.strip_prefix('-').filter(|_| is_posix(program));
+    let kept = |c: &char| matches!(c, 'e' | 'u' | 'x' | 'f' | 'n');
+    let options: String = options.unwrap_or_default().chars().filter(kept).collect();
+    let message = format!("`shell` is the name of one program, and `{text}` are words");
+    report.add(
+        Diagnostic::new(&codes::BAD_VALUE, written.inner(), message).help(match options.as_str() {
+            "" => format!("write `{path}` alone"),
+            options => format!("write `{path}` alone, and begin the command with `set -{options}`"),
+        }),
+    );
+    program
+}
+
 /// A hole becomes a variable of the shell, which programs in other languages do not read.
 pub fn other_language(command: Text<'_>, program: &str, report: &mut Report) {
     if is_posix(program) || program.contains("{{") {

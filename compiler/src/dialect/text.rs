@@ -10,7 +10,7 @@ use super::variables::shell_names;
 use super::{Dialect, counted, portable, printed, strange};
 use crate::codes::{self, Severity};
 use crate::diagnostic::{Diagnostic, Edit, Fix, Report};
-use crate::doc::Text as Written;
+use crate::doc::{Text as Written, quoted};
 use crate::expr::{self, Comparison, Filter, Function, Hole, Method, Path, Piece, SegmentKind};
 use crate::ir::{
     Compare, Expr, ExprKind, Form, Guard, Literal, Mention, Part, Script, ScriptPart, ScriptVar,
@@ -156,11 +156,25 @@ impl Lower<'_> {
                 "foreach" => "list",
                 _ => "number",
             };
-            self.report.add(
-                Diagnostic::new(&codes::BAD_VALUE, written.inner(), message).help(format!(
+            let finding = Diagnostic::new(&codes::BAD_VALUE, written.inner(), message);
+            let name = written.text().trim();
+            self.report.add(match expr::is_path(name) {
+                true => {
+                    let hole = format!("{{{{{name}}}}}");
+                    let quotes = written.inner() != written.whole();
+                    let fixed = if quotes { hole.clone() } else { quoted(&hole) };
+                    finding
+                        .help(format!("write `{field}: \"{hole}\"`"))
+                        .fix(Fix::unsafe_(
+                            format!("write `{hole}`"),
+                            written.inner(),
+                            fixed,
+                        ))
+                }
+                false => finding.help(format!(
                     "write `{field}: \"{{{{name}}}}\"`, with the name of a {what}"
                 )),
-            );
+            });
         }
         None
     }

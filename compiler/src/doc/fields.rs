@@ -6,7 +6,8 @@
 use super::node::{Entry, Kind, Node, Text};
 use super::scalar::{Plain, Schema, is_null, resolve};
 use super::shape::{Field, Shape, Type, bounds, choices, nested};
-pub use super::wrong::{article, describe, name_span, text_of, wrong_type};
+pub use super::wrong::{article, describe, name_span, text_of, wrong_quantity, wrong_type};
+use super::wrong::{meant, without_blank};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Fix, Label, Report, is_plural, is_slip, nearest};
 use crate::source::Span;
@@ -21,6 +22,14 @@ fn takes(ty: &Type, node: Node<'_>) -> bool {
         (Type::List(_), kind) => matches!(kind, Kind::List(_)),
         (Type::Map(_) | Type::Nested(_), kind) => matches!(kind, Kind::Map(_)),
         (_, kind) => matches!(kind, Kind::Scalar(_)),
+    }
+}
+
+/// Says more exactly what to write than the finding that was just made about a value.
+fn advise(help: Option<String>, node: Node<'_>, report: &mut Report) {
+    let last = report.findings.last_mut();
+    if let (Some(help), Some(last)) = (help, last.filter(|last| last.span == node.span)) {
+        last.help = Some(help);
     }
 }
 
@@ -98,6 +107,7 @@ impl<'a> Fields<'a> {
         };
         let Kind::Map(entries) = node.kind else {
             wrong_type(&article(shape.what), "a map", node, schema, report);
+            advise(without_blank(shape, node), node, report);
             return fields;
         };
         let mut strange = Vec::new();
@@ -414,13 +424,15 @@ impl<'a> Fields<'a> {
     }
 
     fn wrong(&self, field: &Field, must: &str, node: Node<'a>, report: &mut Report) {
-        wrong_type(
+        wrong_quantity(
             &format!("`{}`", field.name),
             must,
+            field.unit(),
             node,
             self.schema,
             report,
         );
+        advise(meant(field, node, self.schema), node, report);
     }
 
     #[inline]

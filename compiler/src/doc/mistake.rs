@@ -389,6 +389,12 @@ fn stuck(mistake: &Mistake, scene: &Scene<'_>) -> Diagnostic {
                 && indent(above.clone()) == indent(scene.line(at));
             if earlier && beside {
                 no_colon(scene, scene.last.start)
+            } else if earlier && joined(&scene.text[above.clone()]) {
+                syntax(
+                    scene.span(scene.last.start..above.end),
+                    "this line has no `: `",
+                )
+                .help("put a blank behind the colon")
             } else if earlier && scene.last.end <= at && scene.last.start < scene.last.end {
                 syntax(here, "a `:` stands in text that began on an earlier line")
                     .label(scene.one(begun.start as usize), "the text begins here")
@@ -413,7 +419,19 @@ fn stuck(mistake: &Mistake, scene: &Scene<'_>) -> Diagnostic {
             } else {
                 c.to_string()
             };
-            syntax(here, format!("`{shown}` cannot stand here")).help("put the text in quotes")
+            let found = syntax(here, format!("`{shown}` cannot stand here"));
+            let line = &scene.text[scene.line(at)];
+            if *c == '`' && line.starts_with("```") {
+                let found = syntax(scene.span(scene.line(at)), "a Markdown fence is no YAML");
+                return found.help("remove it, and the one that closes it");
+            }
+            found.help(match c {
+                '\u{1b}' => "write it as `\\e`, in double quotes".to_owned(),
+                c if c.is_control() => {
+                    format!("write it as `\\x{:02x}`, in double quotes", *c as u32)
+                }
+                _ => "put the text in quotes".to_owned(),
+            })
         }
         Mistake::AfterQuote => syntax(here, "text stands behind the closing quote")
             .help("quote the whole value, or separate the two"),
@@ -497,6 +515,18 @@ fn unclosed(scene: &Scene<'_>, at: usize) -> Diagnostic {
         }
         _ => syntax(scene.one(at), "the file ends inside brackets").help("close every bracket"),
     }
+}
+
+/// Whether a line is `id:a`: a field but for its blank.
+fn joined(line: &str) -> bool {
+    let name = |text: &str| {
+        let part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        !text.is_empty() && text.bytes().all(part)
+    };
+    let line = line.trim_start_matches([' ', '-']).trim_end();
+    line.split_once(':').is_some_and(|(key, value)| {
+        name(key) && !value.is_empty() && !value.starts_with(['/', ' '])
+    })
 }
 
 fn no_colon(scene: &Scene<'_>, at: usize) -> Diagnostic {

@@ -50,6 +50,59 @@ pub enum Type {
     Any,
 }
 
+/// What a number counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    Seconds,
+    Milliseconds,
+    Bytes,
+}
+
+impl Unit {
+    pub fn words(self) -> &'static str {
+        match self {
+            Unit::Seconds => "seconds",
+            Unit::Milliseconds => "milliseconds",
+            Unit::Bytes => "bytes",
+        }
+    }
+
+    /// How many of these one of what people write behind a number is.
+    pub fn scale(self, written: &str) -> Option<f64> {
+        let seconds = match written.to_lowercase().as_str() {
+            "ms" | "msec" | "millisecond" | "milliseconds" => 1e-3,
+            "s" | "sec" | "secs" | "second" | "seconds" => 1.0,
+            "m" | "min" | "mins" | "minute" | "minutes" => 60.0,
+            "h" | "hr" | "hrs" | "hour" | "hours" => 3600.0,
+            "d" | "day" | "days" => 86_400.0,
+            _ => 0.0,
+        };
+        let bytes = match written.to_lowercase().as_str() {
+            "b" | "byte" | "bytes" => 1.0,
+            "k" | "kb" | "kib" => 1024.0,
+            "m" | "mb" | "mib" => 1024.0 * 1024.0,
+            "g" | "gb" | "gib" => 1024.0 * 1024.0 * 1024.0,
+            _ => 0.0,
+        };
+        let scale = match self {
+            Unit::Seconds => seconds,
+            Unit::Milliseconds => seconds * 1000.0,
+            Unit::Bytes => bytes,
+        };
+        (scale > 0.0).then_some(scale)
+    }
+}
+
+impl Field {
+    /// What a number here counts, which its sentence says.
+    pub fn unit(&self) -> Option<Unit> {
+        let units = [Unit::Milliseconds, Unit::Seconds, Unit::Bytes];
+        units
+            .into_iter()
+            .find(|unit| self.doc.split([' ', ';']).any(|word| word == unit.words()))
+    }
+}
+
 impl Shape {
     /// A field by its name or one of its other names.
     pub fn field(&self, name: &str) -> Option<&'static Field> {

@@ -110,11 +110,16 @@ impl<'a, 'm> Builder<'a, 'm> {
             Some(root) => root.span.start == root.span.end && root.scalar().is_some(),
         };
         if empty {
+            let is_comment = |line: &str| line.trim_start().starts_with('#');
+            let comments = self.text.lines().any(is_comment);
             report.add(
                 Diagnostic::new(
                     &codes::NOT_A_RECIPE,
                     Span::top(self.source),
-                    "the file is empty",
+                    match comments {
+                        true => "the file holds only comments",
+                        false => "the file is empty",
+                    },
                 )
                 .help("a recipe begins with `name:` and has `steps:`"),
             );

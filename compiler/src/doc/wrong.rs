@@ -2,6 +2,7 @@
 
 use super::node::{Kind, Node, Text};
 use super::scalar::{Plain, Schema, resolve};
+use super::shape::{Field, Shape, Type, Unit};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Report};
 use crate::source::Span;
@@ -38,6 +39,18 @@ pub fn name_span(node: Node<'_>) -> Span {
 
 /// Reports that `what` (with its backticks) holds a value of the wrong type.
 pub fn wrong_type(what: &str, must: &str, node: Node<'_>, schema: Schema, report: &mut Report) {
+    wrong_quantity(what, must, None, node, schema, report);
+}
+
+/// The same for a number that counts something.
+pub fn wrong_quantity(
+    what: &str,
+    must: &str,
+    unit: Option<Unit>,
+    node: Node<'_>,
+    schema: Schema,
+    report: &mut Report,
+) {
     if node.is_broken() {
         return;
     }
@@ -47,20 +60,32 @@ pub fn wrong_type(what: &str, must: &str, node: Node<'_>, schema: Schema, report
             node.span,
             format!("{what} must be {must}, not {}", describe(node, schema)),
         )
-        .help(instead(must, node)),
+        .help(instead(must, unit, node)),
     );
 }
 
 /// What to write instead of a value of the wrong type.
-fn instead(must: &str, node: Node<'_>) -> String {
+fn instead(must: &str, unit: Option<Unit>, node: Node<'_>) -> String {
     if let Some(written) = node.text().filter(|_| must.contains("number")) {
         let text = written.text().trim();
         if text.contains("{{") {
             return "no hole is filled in here: write the number itself".to_string();
         }
         let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == ' ');
-        if digits != text && digits.parse::<f64>().is_ok() {
-            return format!("write `{digits}`, without a unit");
+        if digits != text
+            && let Ok(number) = digits.parse::<f64>()
+        {
+            let scale = unit.and_then(|unit| unit.scale(text[digits.len()..].trim()));
+            // What the field counts has no halves where a whole number is wanted.
+            let whole = |number: &f64| !must.contains("whole") || number.fract() == 0.0;
+            let meant = scale.map(|scale| number * scale).filter(whole);
+            return match (unit, meant) {
+                (Some(unit), Some(meant)) => {
+                    format!("write `{meant}`, the number of {}", unit.words())
+                }
+                (Some(unit), None) => format!("write the number of {} alone", unit.words()),
+                (None, _) => format!("write `{digits}`, without a unit"),
+            };
         }
     }
     if let (Some(items), "text") = (node.list(), must) {
@@ -73,6 +98,52 @@ fn instead(must: &str, node: Node<'_>) -> String {
         }
     }
     format!("write {must} here")
+}
+
+/// What was likely meant by a value whose form is not that of its field.
+pub fn meant(field: &Field, node: Node<'_>, schema: Schema) -> Option<String> {
+    let name = field.name;
+    match (&field.ty, node.kind) {
+        // The one number or the one switch in it: `retry: 3`.
+        (Type::Nested(shape), Kind::Scalar(scalar)) => {
+            let value = resolve(scalar, schema);
+            let inner = shape.fields.iter().find(|inner| {
+                matches!(
+                    (&value, &inner.ty),
+                    (Plain::Bool(_), Type::Bool) | (Plain::Int(_), Type::Int { .. })
+                )
+            })?;
+            let written = scalar.text.trim();
+            Some(format!("write `{name}: {{{}: {written}}}`", inner.name))
+        }
+        (Type::List(Type::Nested(shape)), Kind::Map(entries)) => {
+            let first = entries.first()?;
+            let key = first.name()?;
+            if shape.field(key).is_some() {
+                return Some(format!("put `- ` before `{key}`: a list of one"));
+            }
+            let own = shape.fields.first()?.name;
+            first.value.map()?;
+            Some(format!(
+                "write each {} as an item, with its name in it: `- {own}: {key}`",
+                shape.what
+            ))
+        }
+        (Type::Text | Type::Name, Kind::Map(entries)) => {
+            let named = entries.iter().find(|entry| entry.is("name"))?;
+            let text = named.value.text()?;
+            Some(format!("write `{name}: {}`", text.text()))
+        }
+        _ => None,
+    }
+}
+
+/// The map that `id:a` would be with a blank in it.
+pub fn without_blank(shape: &Shape, node: Node<'_>) -> Option<String> {
+    let (key, value) = node.text()?.text().split_once(':')?;
+    let line = value.lines().next().unwrap_or_default();
+    shape.field(key)?;
+    (!value.starts_with(' ')).then(|| format!("put a blank behind the colon: `{key}: {line}`"))
 }
 
 /// A scalar as text, whatever it would resolve to; for items of lists and values of maps.

@@ -227,6 +227,27 @@ impl Settling<'_> {
                 .help(format!("write `{turned}`"))
                 .risky(whole.clone(), turned);
         }
+        if let Some(ExprKind::Text(path)) = parts.first().map(|of| &of.kind)
+            && matches!(
+                lower.as_str(),
+                "exists"
+                    | "file_exists"
+                    | "path_exists"
+                    | "isfile"
+                    | "is_file"
+                    | "isdir"
+                    | "is_dir"
+            )
+        {
+            let path = match path.contains(char::is_whitespace) {
+                true => "…",
+                false => path,
+            };
+            return problem.help(format!(
+                "conditions see no files: test it in a step (`test -e {path}`), and ask for what \
+                 the step gives"
+            ));
+        }
         let asks = parts.first().map(|of| self.operand(of));
         match (lower.as_str(), asks) {
             ("exists" | "defined" | "is_defined" | "isset", Some(of)) => {

@@ -3,6 +3,7 @@
 //! One finding per condition, on the offending token alone, with what the author most likely
 //! meant. It reads tokens only; there is no tree when it is asked.
 
+use super::foreign::{filtered, in_braces};
 use super::holes::scan;
 use super::tokens::{Kind, Token, bad};
 use super::{BareWords, Problem};
@@ -88,6 +89,11 @@ impl Place<'_> {
         if self.before(1) == Some(Kind::Dot) {
             return self.after_dot(kind, span);
         }
+        if self.at == 1 && self.tokens[0].0 == Kind::Name && self.written(0) == "if" {
+            return bad(self.tokens[0].1, "`if` is no part of a condition")
+                .help("leave it out")
+                .risky(0..span.start, "");
+        }
         if self.before(1) == Some(Kind::Not) && self.before(2).is_some_and(Kind::ends_value) {
             return bad(
                 self.tokens[self.at - 1].1,
@@ -102,7 +108,7 @@ impl Place<'_> {
             Kind::Name if after_value => self.word(span, bare),
             Kind::Number if after_value && written.starts_with('-') => arithmetic(span, "-"),
             Kind::Close | Kind::ListClose => self.close(span),
-            Kind::Comma if after_value => self.comma(span),
+            Kind::Comma if after_value => self.comma(span, bare),
             Kind::Not if after_value => bad(span, "`not` stands between two values")
                 .help("write `not in`, `and not` or `!=`"),
             Kind::Bang if after_value => {
@@ -174,7 +180,13 @@ impl Place<'_> {
     fn bad_hole(&self, span: SimpleSpan) -> Problem {
         let written = self.written(self.at);
         if written.ends_with("}}") && written.len() > 3 {
-            return bad(span, format!("{} is not a hole", quoted(written))).help(
+            let problem = bad(span, format!("{} is not a hole", quoted(written)));
+            if let Some(meant) = in_braces(&written[2..written.len() - 2]) {
+                return problem
+                    .help(format!("a hole holds one path: write `{meant}`"))
+                    .risky(span.into_range(), meant);
+            }
+            return problem.help(
                 "a hole holds one path, such as `{{name}}`, `{{name.field}}` or `{{name[0]}}`",
             );
         }
@@ -208,6 +220,8 @@ impl Place<'_> {
         match written.to_lowercase().as_str() {
             "is" => self.is(problem),
             "contains" | "includes" | "has" => self.contains(problem),
+            "starts" | "startswith" | "starts_with" => self.at_an_end(problem, "startswith"),
+            "ends" | "endswith" | "ends_with" => self.at_an_end(problem, "endswith"),
             "matches" | "like" | "match" => problem.help(
                 "there are no patterns; use `in`, `.startswith(…)` or `.endswith(…)`, \
                  or match in a step",
@@ -240,18 +254,19 @@ impl Place<'_> {
         }
     }
 
-    /// `x is None`, `x is not None`, `x is y`.
+    /// `x is None`, `x is not None`, `x is defined`, `x is y`.
     fn is(&self, problem: Problem) -> Problem {
-        let negated = self.kind(self.at + 1) == Some(Kind::Not);
-        let last = self.at + 1 + usize::from(negated);
+        let not = self.kind(self.at + 1) == Some(Kind::Not);
+        let last = self.at + 1 + usize::from(not);
         let left = self.value_before(self.at);
-        let null = matches!(
-            self.written(last).to_lowercase().as_str(),
-            "none" | "null" | "empty" | "undefined"
-        );
-        if !null {
-            let meant = if negated { "!=" } else { "==" };
-            let to = if negated { self.at + 1 } else { self.at };
+        let word = self.written(last).to_lowercase();
+        let defined = word == "defined";
+        // Whether it asks that there be a value.
+        let negated = not != defined;
+        let null = matches!(word.as_str(), "none" | "null" | "empty" | "undefined");
+        if !null && !defined {
+            let meant = if not { "!=" } else { "==" };
+            let to = if not { self.at + 1 } else { self.at };
             return problem
                 .help(format!("write `{meant}`"))
                 .risky(self.range(self.at, to), meant);
@@ -265,12 +280,16 @@ impl Place<'_> {
                 self.tokens[left - 1].0,
                 Kind::And | Kind::Or | Kind::Not | Kind::Bang | Kind::Open | Kind::Comma
             );
-        let meant = if negated {
-            shown.to_string()
-        } else {
-            format!("not {shown}")
+        // What is defined may be false.
+        let meant = match (defined, negated) {
+            (true, true) => format!("{shown} != null"),
+            (true, false) => format!("{shown} == null"),
+            (false, true) => shown.to_string(),
+            (false, false) => format!("not {shown}"),
         };
-        let help = if negated {
+        let help = if defined {
+            format!("write `{meant}`")
+        } else if negated {
             format!("write `{meant}`, or `{shown} != null` if only null matters")
         } else {
             format!("write `{meant}`, or `{shown} == null` if only null matters")
@@ -300,6 +319,30 @@ impl Place<'_> {
                     .risky(self.range(left, self.at + 1), meant)
             }
             _ => problem.help("write the part first: `part in whole`"),
+        }
+    }
+
+    /// `x starts with 'a'`.
+    fn at_an_end(&self, problem: Problem, method: &str) -> Problem {
+        let with = self.written(self.at + 1).eq_ignore_ascii_case("with");
+        let part = self.at + 1 + usize::from(with);
+        let problem = match with {
+            true => {
+                let both = self.range(self.at, self.at + 1);
+                let message = format!("`{}` is not an operator", &self.text[both.clone()]);
+                bad(SimpleSpan::from(both), message)
+            }
+            false => problem,
+        };
+        match (self.value_before(self.at), self.kind(part)) {
+            (Some(left), Some(Kind::Text | Kind::Hole)) => {
+                let whole = &self.text[self.range(left, self.at - 1)];
+                let meant = format!("{whole}.{method}({})", self.written(part));
+                problem
+                    .help(format!("write `{meant}`"))
+                    .risky(self.range(left, part), meant)
+            }
+            _ => problem.help(format!("write `.{method}('…')` behind the value")),
         }
     }
 
@@ -357,7 +400,7 @@ impl Place<'_> {
     }
 
     /// A comma outside a list or a call.
-    fn comma(&self, span: SimpleSpan) -> Problem {
+    fn comma(&self, span: SimpleSpan, bare: BareWords) -> Problem {
         let problem = bad(span, "`,` separates nothing here");
         match self.innermost_open() {
             Some((open, ")")) => {
@@ -372,20 +415,53 @@ impl Place<'_> {
                 }
             }
             Some(_) => problem.help("an index holds one value"),
-            None => problem.help("join two conditions with `and` or `or`"),
+            None => match self.items(bare) {
+                Some((range, list)) => problem
+                    .help(format!("a list is written in `[` and `]`: `{list}`"))
+                    .risky(range, list),
+                None => problem.help("join two conditions with `and` or `or`"),
+            },
         }
+    }
+
+    /// `in 'a', 'b'`: what would be a list in brackets.
+    fn items(&self, bare: BareWords) -> Option<(Range<usize>, String)> {
+        let first = self.at.checked_sub(1)?;
+        let item = |at: usize| {
+            let written = self.written(at);
+            match self.kind(at)? {
+                Kind::Name if bare == BareWords::Text => Some(format!("'{written}'")),
+                Kind::Text | Kind::Number | Kind::Name | Kind::Hole => Some(written.to_string()),
+                _ => None,
+            }
+        };
+        let mut items = vec![item(first).filter(|_| self.before(2) == Some(Kind::In))?];
+        let mut last = first;
+        while self.kind(last + 1) == Some(Kind::Comma) {
+            items.push(item(last + 2)?);
+            last += 2;
+        }
+        Some((self.range(first, last), format!("[{}]", items.join(", "))))
     }
 
     /// A character or operator that no condition holds.
     fn stray(&self, span: SimpleSpan, after_value: bool) -> Problem {
         let written = self.written(self.at);
         let problem = bad(span, format!("`{written}` has no meaning in a condition"));
+        if written == "-"
+            && let Some(problem) = self.option(span, after_value)
+        {
+            return problem;
+        }
         match written {
             "+" | "-" | "*" | "/" | "%" | "**" | "//" | "+=" | "-=" => arithmetic(span, written),
             "?" | ":" | "??" => {
                 problem.help("a condition is one question; join several with `and` and `or`")
             }
             "=" | ":=" if after_value => problem.help("write `==`, with a value after it"),
+            "|" if after_value && self.kind(self.at + 1) == Some(Kind::Name) => {
+                self.filter(problem)
+            }
             "&" | "|" => problem.help(format!("write `{written}{written}` between two conditions")),
             "=~" | "!~" | "~" => problem.help(
                 "there are no patterns; use `in`, `.startswith(…)` or `.endswith(…)`, \
@@ -396,6 +472,78 @@ impl Place<'_> {
             "‘" | "’" | "“" | "”" | "`" => problem.help("text is quoted with `'` or `\"`"),
             "#" => problem.help("a condition holds no comments; write them in the file"),
             _ => problem.help("put text into quotes"),
+        }
+    }
+
+    /// `x -gt 1` and `-f file`: a test of the shell.
+    fn option(&self, span: SimpleSpan, after_value: bool) -> Option<Problem> {
+        let (kind, word) = *self.tokens.get(self.at + 1)?;
+        let blank = self.text[..span.start].ends_with([' ', '[', '(', '!']) || span.start == 0;
+        // What it asks about follows; `-x` alone is a number below nothing.
+        let next = self.kind(self.at + 2)?;
+        let works = next.starts_value() || matches!(next, Kind::Stray | Kind::Dot);
+        if word.start != span.end || !blank || !works {
+            return None;
+        }
+        let both = span.start..word.end;
+        let written = &self.text[both.clone()];
+        let meant = match written {
+            "-eq" => "==",
+            "-ne" => "!=",
+            "-lt" => "<",
+            "-le" => "<=",
+            "-gt" => ">",
+            "-ge" => ">=",
+            "-a" => "and",
+            "-o" => "or",
+            _ => "",
+        };
+        // A bare word before it may be the `test` of the shell.
+        if !meant.is_empty() && after_value {
+            let message = format!("`{written}` is an operator of the shell");
+            return Some(
+                bad(SimpleSpan::from(both.clone()), message)
+                    .help(format!("write `{meant}`"))
+                    .risky(both, meant),
+            );
+        }
+        let begins = self.at == 0 || self.before(1) == Some(Kind::ListOpen);
+        let tests =
+            begins || self.written(self.at - 1) == "test" || self.before(1) == Some(Kind::Bang);
+        let letter = kind == Kind::Name && written.len() == 2;
+        (tests && letter).then(|| {
+            let problem = bad(
+                SimpleSpan::from(both),
+                format!("`{written}` is a test of the shell, which does not read conditions"),
+            );
+            problem.help(match written {
+                "-z" => "write `not` before the value, and no brackets",
+                "-n" => "write the value alone, without brackets",
+                _ => "test it in a step, and ask for what the step gives",
+            })
+        })
+    }
+
+    /// `x | length`.
+    fn filter(&self, problem: Problem) -> Problem {
+        let name = self.at + 1;
+        let called = self.kind(name + 1) == Some(Kind::Open);
+        let first = self.value_before(self.at).filter(|_| !called);
+        let meant = first.and_then(|first| {
+            let value = &self.text[self.range(first, self.at - 1)];
+            Some((first, filtered(value, self.written(name))?))
+        });
+        match meant {
+            Some((first, meant)) => problem
+                .help(format!("conditions have no filters: write `{meant}`"))
+                .risky(self.range(first, name), meant),
+            None if matches!(self.written(name), "default" | "d") => problem.help(
+                "conditions have no filters: give the variable a value under `context` instead",
+            ),
+            None => problem.help(
+                "conditions have no filters: compute the value in a step, or write `||` between \
+                 two conditions",
+            ),
         }
     }
 

@@ -8,6 +8,7 @@ pub mod ast;
 mod calls;
 mod descent;
 mod explain;
+mod foreign;
 pub mod holes;
 mod parser;
 mod print;

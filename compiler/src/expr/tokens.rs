@@ -4,9 +4,11 @@
 //! plain (`=`, `AND`, `{{ x }}`) are said here and read as what they mean, so that the rest of the
 //! condition is still checked. It knows nothing of grammar beyond its neighbours.
 
+use super::foreign::{filtered, is_filter};
 use super::holes::{hole_at, plain_meaning};
 use super::{BareWords, Problem};
 use crate::codes;
+use crate::diagnostic::Applicability;
 use chumsky::span::SimpleSpan;
 use logos::{Lexer, Logos};
 use std::ops::Range;
@@ -233,7 +235,7 @@ pub fn lex(text: &str, bare: BareWords) -> (Vec<Token>, Vec<Problem>) {
         }
     }
     let mut problems = mend_holes(text, &mut tokens);
-    problems.extend(mend_operators(text, &mut tokens));
+    problems.extend(mend_operators(text, &mut tokens, bare));
     (tokens, problems)
 }
 
@@ -294,10 +296,10 @@ fn mend_holes(text: &str, tokens: &mut [Token]) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (kind, span) in tokens {
         match kind {
-            Kind::Hole => problems.extend(filter_in_condition(text, span.into_range())),
+            Kind::Hole => problems.extend(filter_in_condition(text, span.into_range(), *span)),
             Kind::Text => {
                 let inside = span.start + 1..span.end - 1;
-                problems.extend(filter_in_condition(text, inside));
+                problems.extend(filter_in_condition(text, inside, *span));
             }
             Kind::BadHole => {
                 let written = &text[span.into_range()];
@@ -325,7 +327,7 @@ fn mend_holes(text: &str, tokens: &mut [Token]) -> Vec<Problem> {
 }
 
 /// Reads operators of other languages as ours where their meaning is plain, and says so.
-fn mend_operators(text: &str, tokens: &mut [Token]) -> Vec<Problem> {
+fn mend_operators(text: &str, tokens: &mut [Token], bare: BareWords) -> Vec<Problem> {
     let mut problems = Vec::new();
     for at in 0..tokens.len() {
         let (kind, span) = tokens[at];
@@ -345,11 +347,36 @@ fn mend_operators(text: &str, tokens: &mut [Token]) -> Vec<Problem> {
                     "=<" => (Kind::Le, "<="),
                     "=>" => (Kind::Ge, ">="),
                     "&" => (Kind::And, "&&"),
-                    "|" => (Kind::Or, "||"),
+                    // A filter is no second value, and what it was to do is said elsewhere.
+                    "|" if after == Some(Kind::Name) && {
+                        let word = &text[tokens[at + 1].1.into_range()];
+                        let is_not = word.eq_ignore_ascii_case("not");
+                        !is_not && (bare == BareWords::Text || is_filter(word))
+                    } =>
+                    {
+                        continue;
+                    }
+                    "|" => {
+                        tokens[at].0 = Kind::Or;
+                        problems.push(
+                            bad(span, "`|` is not an operator")
+                                .help("write `||` between two conditions")
+                                .risky(span.into_range(), "||"),
+                        );
+                        continue;
+                    }
                     _ => continue,
                 };
                 tokens[at].0 = kind;
-                problems.push(slip(span, written, meant));
+                let mut problem = slip(span, written, meant);
+                // As in a shell: what is a test there would be a list here, and always true.
+                if tokens[0].0 == Kind::ListOpen
+                    && let Some(fix) = &mut problem.fix
+                {
+                    fix.applicability = Applicability::Unsafe;
+                    problem.help = Some(format!("write `{meant}`, and leave the brackets out"));
+                }
+                problems.push(problem);
             }
             Kind::Name if before == Some(Kind::Dot) || written.len() > "not".len() => {}
             Kind::Name => {
@@ -399,24 +426,33 @@ pub fn bad(span: SimpleSpan, message: impl Into<String>) -> Problem {
     Problem::new(span.into_range(), &codes::BAD_CONDITION, message)
 }
 
-/// A filter says how a value is written into text; a condition writes nothing.
-fn filter_in_condition(text: &str, range: Range<usize>) -> Option<Problem> {
+/// A filter says how a value is written into text; a condition writes nothing. One that others have
+/// makes another value, so that nothing is the same without it.
+fn filter_in_condition(text: &str, range: Range<usize>, whole: SimpleSpan) -> Option<Problem> {
     text.get(range.clone())?.find('|')?;
     let (hole, unknown) = hole_at(text, range.start)?;
     if hole.range != range {
         return None;
     }
-    let name = hole.filter.map(|(_, range)| range).or(unknown)?;
-    let written = &text[name.clone()];
-    let pipe = name.start - 1;
-    let end = name.end;
-    Some(
-        Problem::new(
-            name,
-            &codes::BAD_CONDITION,
-            format!("the filter `{written}` has no meaning in a condition"),
-        )
-        .help("conditions work on values; leave the filter out")
-        .safe(pipe..end, ""),
-    )
+    let found = |name: Range<usize>| {
+        let written = &text[name.clone()];
+        let message = format!("the filter `{written}` has no meaning in a condition");
+        Problem::new(name, &codes::BAD_CONDITION, message)
+    };
+    if let Some((_, name)) = hole.filter {
+        let (pipe, end) = (name.start - 1, name.end);
+        return Some(
+            found(name)
+                .help("conditions work on values; leave the filter out")
+                .safe(pipe..end, ""),
+        );
+    }
+    let name = unknown?;
+    let value = format!("{{{{{}}}}}", &text[hole.path.range]);
+    Some(match filtered(&value, &text[name.clone()]) {
+        Some(meant) => found(name)
+            .help(format!("write `{meant}`"))
+            .risky(whole.into_range(), meant),
+        None => found(name).help("conditions have no filters; compute the value in a step"),
+    })
 }

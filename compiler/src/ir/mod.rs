@@ -40,6 +40,8 @@ pub struct Unit {
     pub optional: Vec<(String, Span)>,
     /// Variables whose values must not be shown.
     pub secrets: Vec<String>,
+    /// Where the first of them are written; those that are named from outside come behind.
+    pub secret_places: Vec<Span>,
     pub limits: RunLimits,
     /// What scripts find in their environment.
     pub exports: Exports,

@@ -25,6 +25,14 @@ fn look(expr: &Expr, truth: Truth, report: &mut Report) {
         ExprKind::Literal(
             Literal::Null | Literal::Bool(_) | Literal::Int(_) | Literal::Float(_),
         ) => {}
+        // Brackets are a test in the shell, and a list here.
+        ExprKind::List(items) if !items.is_empty() => {
+            let message = "this is a list with something in it, and as a condition always true";
+            report.add(
+                Diagnostic::new(&codes::CONSTANT_CONDITION, expr.span, message)
+                    .help("leave the brackets out"),
+            );
+        }
         _ => {
             if is_in_number(expr) {
                 return;

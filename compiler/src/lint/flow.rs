@@ -113,6 +113,11 @@ impl<'a> Flow<'a> {
         self.inputs.get(name).copied()
     }
 
+    /// The variables that something happens to.
+    pub fn names(&self) -> impl Iterator<Item = &'a str> {
+        self.names.keys().copied()
+    }
+
     /// The first thing that happens to a variable from one event on.
     pub fn next(&self, name: &str, from: usize) -> Option<(usize, &Event<'a>)> {
         let all = self.names.get(name)?;

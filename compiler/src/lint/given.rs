@@ -166,6 +166,29 @@ pub fn values(program: &Program, given: &Map, report: &mut Report) {
     }
 }
 
+/// What is given to a recipe that does not declare it reaches nothing, and was meant to.
+pub fn undeclared(program: &Program, given: &Map, report: &mut Report) {
+    let Some(unit) = program.units.first() else {
+        return;
+    };
+    let undefined = |finding: &&mut Diagnostic| {
+        finding.code == &codes::UNDEFINED_VARIABLE
+            && finding.span.source == unit.source
+            // What is said of the place of a name says more.
+            && finding.meant.is_none()
+            && finding.labels.is_empty()
+    };
+    for finding in report.findings.iter_mut().filter(undefined) {
+        let name = finding.about.first();
+        if let Some(name) = name.filter(|name| given.contains_key(&***name)) {
+            finding.help = Some(format!(
+                "a value is given for `{name}`, but the recipe does not declare it: add \
+                 `{name}: \"\"` under `context`"
+            ));
+        }
+    }
+}
+
 /// The templates of steps that run in any case.
 fn unguarded<'a>(steps: &'a [Step], found: &mut Vec<&'a Flow>) {
     for step in steps.iter().filter(|step| step.guard.is_none()) {

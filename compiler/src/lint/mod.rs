@@ -23,6 +23,7 @@ mod overwritten;
 mod possibly_unset;
 mod results;
 mod schema_as_value;
+mod secret_name;
 mod secret_word;
 mod too_many_items;
 mod unparsed;
@@ -144,6 +145,10 @@ pub static LINTS: &[Lint] = &[
     Lint {
         code: &codes::ODD_FIELD,
         check: odd_field::check,
+    },
+    Lint {
+        code: &codes::MISSPELT_SECRET,
+        check: secret_name::check,
     },
     Lint {
         code: &codes::FIELD_OF_TEXT,

@@ -45,6 +45,7 @@ pub(super) fn merge(mut base: Unit, mut child: Unit, parent: &Parent) -> Unit {
     }
     base.optional.extend(child.optional);
     base.secrets.extend(child.secrets);
+    base.secret_places.extend(child.secret_places);
     base.pace = child.pace.or(base.pace);
     Unit {
         source: child.source,

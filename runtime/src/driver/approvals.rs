@@ -23,6 +23,8 @@ pub(super) struct Question {
     pub prompt: String,
     /// What holds when nobody answers in time.
     default: bool,
+    /// When that is, in milliseconds since 1970.
+    until: Option<u64>,
     timer: Option<TimerId>,
 }
 
@@ -33,6 +35,7 @@ impl Question {
             stage: render(args.get("stage")).to_string(),
             prompt: render(args.get("prompt")).to_string(),
             default: matches!(args.get("default"), Value::Bool(true)),
+            until: None,
             timer: None,
         }
     }
@@ -60,6 +63,7 @@ impl Driver<'_> {
         } else if left == Some(0) {
             self.answer_by_default(question);
         } else {
+            question.until = left.map(|ms| now.saturating_add(ms));
             question.timer = left.map(|ms| self.os.sleep(Duration::from_millis(ms)));
             self.places
                 .insert(question.asked.ticket.0, Place::Questions);
@@ -80,12 +84,18 @@ impl Driver<'_> {
 
     /// Asks, if somebody is there to answer.
     fn repeat_question(&mut self) {
-        let Some(Question { stage, prompt, .. }) = self.questions.front() else {
+        let Some(question) = self.questions.front() else {
             return;
         };
-        let prompt = self.secrets.text(prompt);
-        let prompt = &prompt;
-        match (self.ask)(Approval::Ask { stage, prompt }) {
+        let left = question
+            .until
+            .map(|until| until.saturating_sub(since_1970()));
+        let asked = Approval::Ask {
+            stage: &question.stage,
+            prompt: &self.secrets.text(&question.prompt),
+            within: left.map(|ms| (Duration::from_millis(ms), question.default)),
+        };
+        match (self.ask)(asked) {
             true => self.os.await_line(),
             false => self.nobody_answers(),
         }

@@ -173,6 +173,7 @@ pub fn lower<'a>(
         given: Vec::new(),
         optional: Vec::new(),
         secrets: Vec::new(),
+        secret_places: Vec::new(),
         limits: RunLimits {
             depth: 1,
             steps: u32::MAX,
