@@ -259,7 +259,7 @@ fn a_plan_may_say_any_depth() {
     let mut plan = codec::decode(&folder.bytes("a.rrb")).unwrap();
     let kind = |host: u32| plan.calls[host as usize].kind;
     let calls = |word: &Word| match word.instr() {
-        Instr::HostOr { call, .. } => kind(call) == HostKind::Recipe,
+        Instr::HostOr { call, .. } => kind(call.get()) == HostKind::Recipe,
         _ => false,
     };
     let at = plan.code.iter().position(calls).expect("a call");
