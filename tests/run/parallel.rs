@@ -92,3 +92,53 @@ fn no_more_run_at_once_than_there_are_descriptors_for() {
         folder.sh(&run).go().exits(0);
     }
 }
+
+/// What an iteration gives is what the last of its steps gave that ran, beside others or not.
+#[test]
+fn a_group_gives_the_value_of_an_iteration() {
+    let z = "{id: z, command: 'echo z{{n}}'}";
+    let a = "{id: a, parallel_group: g, command: 'echo a{{n}}'}";
+    let b = "{id: b, parallel_group: g, command: 'echo b{{n}}'";
+    let over = "foreach: '{{xs}}', as: n";
+    let twice = "while_condition: 'true', max_while_iterations: 2";
+    let turns = |steps: String| steps.replace("{{n}}", "{{_loop_iteration}}");
+    for (around, steps, expected) in [
+        (over, format!("{z}, {a}, {b}}}"), ["b1", "b2"]),
+        (over, format!("{a}, {b}}}"), ["b1", "b2"]),
+        (
+            over,
+            format!("{z}, {a}, {b}, condition: 'n == 1'}}"),
+            ["b1", "a2"],
+        ),
+        (
+            over,
+            format!(
+                "{z}, {a}, {{id: b, parallel_group: g, command: 'exit 1', on_error: skip_remaining, condition: 'n > 2'}}"
+            ),
+            ["a1", "a2"],
+        ),
+        (
+            "foreach: '{{xs}}', as: n, parallel: true",
+            format!("{z}, {a}, {b}}}"),
+            ["b1", "b2"],
+        ),
+        (
+            "foreach: '{{xs}}', as: n, timeout: 60",
+            format!("{z}, {a}, {b}}}"),
+            ["b1", "b2"],
+        ),
+        (twice, turns(format!("{z}, {a}, {b}}}")), ["b1", "b2"]),
+    ] {
+        for (bind, expected) in [
+            ("collect", serde_json::json!(expected)),
+            ("output", serde_json::json!(expected[1])),
+        ] {
+            let recipe = format!(
+                "# rrc: dialect = amplihack\nname: a\ncontext: {{xs: [1, 2]}}\nsteps:\n\
+                 - {{id: l, {around}, {bind}: got, steps: [{steps}]}}\n"
+            );
+            let all = crate::report(&recipe, &[], 0);
+            assert_eq!(all["context"]["got"], expected, "{recipe}");
+        }
+    }
+}

@@ -364,8 +364,7 @@ impl Walker<'_> {
             Node::Graph(_) => unreachable!("graphs are not generated"),
             Node::Par { branches, width } => {
                 self.saw("par");
-                self.par(branches, *width, task).map_err(plain)?;
-                Given::default()
+                self.par(branches, *width, wanted, task).map_err(plain)?
             }
             Node::Each(each) => Given::both(self.each(each, &step.id, task).map_err(plain)?),
             Node::While(body) => Given::both(self.repeat(body, &step.id, task).map_err(plain)?),
@@ -604,7 +603,13 @@ impl Walker<'_> {
         Ok(())
     }
 
-    fn par(&mut self, branches: &[Step], width: Option<u32>, task: &mut Task) -> Result<(), Out> {
+    fn par(
+        &mut self,
+        branches: &[Step],
+        width: Option<u32>,
+        wanted: bool,
+        task: &mut Task,
+    ) -> Result<Given, Out> {
         self.trace.record(&task.record).at_once = Some(AtOnce {
             width: width.unwrap_or(u32::MAX).max(1),
         });
@@ -612,9 +617,16 @@ impl Walker<'_> {
         let mut stored = Vec::new();
         for branch in branches {
             let mut own = task.snapshot();
-            let out = self.step(branch, None, false, &mut own).err();
+            let out = match self.step(branch, None, wanted, &mut own) {
+                Ok(later) => {
+                    given = given.then(later);
+                    None
+                }
+                Err(out) => Some(out),
+            };
             // A branch that failed stores nothing; one that ended the unit came to its end.
             if !matches!(out, Some(Out::Failed(_))) {
+        let mut given = Given::default();
                 let mut names = Vec::new();
                 bound_names(branch, &mut names);
                 names.retain(|name| own.bound.contains(name));
@@ -633,7 +645,7 @@ impl Walker<'_> {
         for (name, value) in stored {
             set(task, &name, value);
         }
-        first.map_or(Ok(()), Err)
+        first.map_or(Ok(given), Err)
     }
 
     fn collected(

@@ -164,6 +164,7 @@ impl Emitter<'_> {
         step: &Step,
         set: &Set,
         exits: Exits,
+        value: Option<Taken>,
     ) -> Option<u8> {
         let before = set.others.then(|| w.local());
         if let Some(before) = before {
@@ -171,7 +172,7 @@ impl Emitter<'_> {
             w.push(Instr::Store { local: before });
         }
         self.before = before;
-        self.step(w, step, Opening::Step, None, exits);
+        self.step(w, step, Opening::Step, value, exits);
         before
     }
 

@@ -436,12 +436,12 @@ impl Emitter<'_> {
     }
 
     /// Each branch is a task on a snapshot; what it binds is stored when all have ended, in file
-    /// order. Stack before: the open step; after: the open step and null.
+    /// order, and the last that has a value gives it. Stack before: the open step; after: the open step and null.
     pub fn par(
         &mut self,
         w: &mut Writer,
-        branches: &[Step],
-        width: Option<u32>,
+        (branches, width): (&[Step], Option<u32>),
+        value: Option<Taken>,
         failed: Label,
         exits: Exits,
     ) {
@@ -451,9 +451,15 @@ impl Emitter<'_> {
             let set = set_by(self.program, branch);
             let function = self.task(
                 &branch.id,
+        let fields = [self.tables.text("value"), self.tables.text("collected")];
+        let none = value.map(|_| self.tables.text("the step has no value"));
                 &[Kind::Map, Kind::Int],
-                |emitter, w, exits| emitter.step_on_copy(w, branch, &set, exits),
-                |emitter, w, before| {
+                |emitter, w, exits| {
+                    let own = none.map(|message| Taken::unset(w, message));
+                    let before = emitter.step_on_copy(w, branch, &set, own, exits);
+                    (before, own)
+                },
+                |emitter, w, (before, own)| {
                     emitter.set_map(w, &set, *before);
                     w.push(Instr::Put { name: stored });
                 },
@@ -461,6 +467,16 @@ impl Emitter<'_> {
             if let Some(width) = width {
                 self.int(w, u64::from(width.max(1)));
                 w.push(Instr::WaitBelow {});
+                    for (local, name) in own.iter().flat_map(|own| own.locals()).zip(fields) {
+                        let (unset, next) = (w.label(), w.label());
+                        w.push(Instr::Load { local });
+                        w.push(Instr::JumpFailed { to: w.to(unset) });
+                        w.push(Instr::Put { name });
+                        w.push(Instr::Jump { to: w.to(next) });
+                        w.bind(unset);
+                        w.push(Instr::Pop {});
+                        w.bind(next);
+                    }
             }
             w.push(Instr::Load { local: SCOPE });
             w.push(Instr::Load { local: DEPTH });
@@ -487,6 +503,15 @@ impl Emitter<'_> {
     }
 
     /// A function that can be forked, with one result: a failure, or a map of what `finish` puts
+            for (local, name) in value.iter().flat_map(|value| value.locals()).zip(fields) {
+                let unset = w.label();
+                let scope = result;
+                w.push(Instr::HasVar { scope, name });
+                w.push(Instr::JumpUnless { to: w.to(unset) });
+                w.push(Instr::VarOrNull { scope, name });
+                w.push(Instr::Store { local });
+                w.bind(unset);
+            }
     /// there, which says so if the unit is to end.
     pub fn task<T>(
         &mut self,

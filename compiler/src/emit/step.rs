@@ -41,6 +41,24 @@ impl Taken {
         }
     }
 
+    /// New locals that hold a failure, which no value is, until there is a value.
+    pub fn unset(w: &mut Writer, message: u32) -> Taken {
+        let new = |w: &mut Writer| {
+            let local = w.local();
+            w.push(Instr::Fail { message });
+            w.push(Instr::Store { local });
+            local
+        };
+        Taken {
+            value: new(w),
+            collected: Some(new(w)),
+        }
+    }
+
+    pub fn locals(self) -> impl Iterator<Item = u8> {
+        [Some(self.value), self.collected].into_iter().flatten()
+    }
+
     fn uncollected(self) -> Taken {
         Taken {
             collected: None,
@@ -559,7 +577,9 @@ impl Emitter<'_> {
             Node::Graph(graph) => self.graph(w, graph, failed, exits),
             Node::Each(each) => self.each(w, each, number, value, failed, exits),
             Node::While(body) => self.repeat(w, body, number, value, failed, exits),
-            Node::Par { branches, width } => self.par(w, branches, *width, failed, exits),
+            Node::Par { branches, width } => {
+                self.par(w, (branches, *width), value, failed, exits);
+            }
         }
     }
 }
