@@ -142,3 +142,30 @@ fn a_group_gives_the_value_of_an_iteration() {
         }
     }
 }
+
+/// Whichever comes first, in time or in the file: a failure is not made up for by a step that only
+/// ends the rest.
+#[test]
+fn a_failure_counts_before_what_only_ends_the_rest() {
+    let (skips, fails) = (
+        "id: a, type: bash, command: 'exit 3', on_error: skip_remaining",
+        "id: b, type: bash, command: 'sleep 0.1; exit 4'",
+    );
+    let group = ", parallel_group: g";
+    let lists = [
+        format!("steps: [{{{skips}{group}}}, {{{fails}{group}}}]\n"),
+        format!("steps: [{{{fails}{group}}}, {{{skips}{group}}}]\n"),
+        format!("schedule: graph\nsteps: [{{{skips}}}, {{{fails}}}]\n"),
+        format!(
+            "context: {{xs: [1, 2]}}\nsteps: [{{id: l, foreach: '{{{{xs}}}}', parallel: true, steps: \
+             [{{{skips}, condition: '{{{{item}}}} == 1'}}, {{{fails}}}]}}]\n"
+        ),
+    ];
+    for list in lists {
+        let recipe = format!(
+            "# rrc: dialect = amplifier\nname: a\ndescription: a test\nversion: 1.0.0\n{list}"
+        );
+        let all = crate::report(&recipe, &[], 1);
+        assert_eq!(all["status"], "failed", "{recipe}");
+    }
+}

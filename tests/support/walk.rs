@@ -537,7 +537,7 @@ impl Walker<'_> {
                     Ok(()) => {}
                     // What runs is let to its end, and nothing more is started.
                     Err(Out::Failed(failure)) => {
-                        first.get_or_insert(Out::Failed(failure));
+                        first = Some(worse(first, Out::Failed(failure)));
                         break;
                     }
                     Err(other) => return Err(other),
@@ -552,7 +552,7 @@ impl Walker<'_> {
                 Err(Out::TooLong) => return Err(Out::TooLong),
                 Err(out) => {
                     run.add(Given::default());
-                    first.get_or_insert(out);
+                    first = Some(worse(first, out));
                 }
             }
         }
@@ -638,7 +638,7 @@ impl Walker<'_> {
             }
             match out {
                 Some(Out::TooLong) => return Err(Out::TooLong),
-                Some(out) => drop(first.get_or_insert(out)),
+                Some(out) => first = Some(worse(first, out)),
                 None => {}
             }
         }
@@ -680,3 +680,12 @@ impl Walker<'_> {
 fn holds(guard: &Guard, scope: &Map) -> Result<bool, Rc<Failure>> {
     Ok(is_true(guard.truth, &eval(&guard.expr, scope)?))
 }
+/// Of what ran at once the first failure counts, and before what only ended the unit.
+fn worse(first: Option<Out>, later: Out) -> Out {
+    match (first, later) {
+        (None | Some(Out::Ended), later @ Out::Failed(_)) => later,
+        (Some(first), _) => first,
+        (None, later) => later,
+    }
+}
+

@@ -179,7 +179,7 @@ impl Emitter<'_> {
         w.push(Instr::Null {});
         w.push(Instr::Store { local: broken });
         w.push(Instr::Tasks {});
-        let joining = Joining::begin(w);
+        let joining = Joining::begin(w, Some(broken));
         w.push(Instr::Jump { to: w.to(start) });
         w.bind(again);
         if each.pause_ms > 0 {
@@ -252,7 +252,7 @@ impl Emitter<'_> {
     }
 
     /// Waits for all tasks of the set on top, in the order in which they were started, and then
-    /// goes where the first of them that did not come to its end says.
+    /// goes where the first of them that failed says, else where one that ended the unit does.
     pub fn join(
         &mut self,
         w: &mut Writer,
@@ -260,7 +260,7 @@ impl Emitter<'_> {
         exits: Exits,
         take: impl FnOnce(&mut Self, &mut Writer, u8),
     ) {
-        let joining = Joining::begin(w);
+        let joining = Joining::begin(w, None);
         w.bind(joining.next);
         self.join_rest(w, joining, failed, exits, take);
     }
@@ -278,6 +278,7 @@ impl Emitter<'_> {
         let Joining {
             first,
             seen,
+            broken,
             result,
             ..
         } = joining;
@@ -296,13 +297,14 @@ impl Emitter<'_> {
         w.push(Instr::Jump {
             to: w.to(joining.next),
         });
-        w.bind(early);
-        w.push(Instr::Null {});
+        // What failed counts before what only ended the unit, whichever came first.
         w.bind(bad);
         let later = w.label();
-        w.push(Instr::Load { local: seen });
-        w.push(Instr::JumpIf { to: w.to(later) });
+        w.push(Instr::Load { local: first });
+        w.push(Instr::JumpFailed { to: w.to(later) });
+        w.push(Instr::Pop {});
         w.push(Instr::Store { local: first });
+        w.bind(early);
         w.push(Instr::True {});
         w.push(Instr::Store { local: seen });
         w.push(Instr::Jump {
@@ -310,15 +312,18 @@ impl Emitter<'_> {
         });
         w.bind(later);
         w.push(Instr::Pop {});
+        w.push(Instr::Pop {});
         w.push(Instr::Jump {
             to: w.to(joining.next),
         });
         w.bind(joined);
         w.push(Instr::Load { local: seen });
         w.push(Instr::JumpUnless { to: w.to(none) });
-        w.push(Instr::Load { local: first });
-        w.push(Instr::JumpFailed { to: w.to(failed) });
-        w.push(Instr::Pop {});
+        for local in [Some(first), broken].into_iter().flatten() {
+            w.push(Instr::Load { local });
+            w.push(Instr::JumpFailed { to: w.to(failed) });
+            w.push(Instr::Pop {});
+        }
         self.end_early(w, exits);
         w.bind(none);
         for local in [first, seen, result] {
@@ -446,13 +451,13 @@ impl Emitter<'_> {
         exits: Exits,
     ) {
         let stored = self.tables.text("bound");
+        let fields = [self.tables.text("value"), self.tables.text("collected")];
+        let none = value.map(|_| self.tables.text("the step has no value"));
         w.push(Instr::Tasks {});
         for branch in branches {
             let set = set_by(self.program, branch);
             let function = self.task(
                 &branch.id,
-        let fields = [self.tables.text("value"), self.tables.text("collected")];
-        let none = value.map(|_| self.tables.text("the step has no value"));
                 &[Kind::Map, Kind::Int],
                 |emitter, w, exits| {
                     let own = none.map(|message| Taken::unset(w, message));
@@ -462,11 +467,6 @@ impl Emitter<'_> {
                 |emitter, w, (before, own)| {
                     emitter.set_map(w, &set, *before);
                     w.push(Instr::Put { name: stored });
-                },
-            );
-            if let Some(width) = width {
-                self.int(w, u64::from(width.max(1)));
-                w.push(Instr::WaitBelow {});
                     for (local, name) in own.iter().flat_map(|own| own.locals()).zip(fields) {
                         let (unset, next) = (w.label(), w.label());
                         w.push(Instr::Load { local });
@@ -477,6 +477,11 @@ impl Emitter<'_> {
                         w.push(Instr::Pop {});
                         w.bind(next);
                     }
+                },
+            );
+            if let Some(width) = width {
+                self.int(w, u64::from(width.max(1)));
+                w.push(Instr::WaitBelow {});
             }
             w.push(Instr::Load { local: SCOPE });
             w.push(Instr::Load { local: DEPTH });
@@ -498,11 +503,6 @@ impl Emitter<'_> {
             w.bind(over);
             w.push(Instr::Pop {});
             w.free(kept);
-        });
-        w.push(Instr::Null {});
-    }
-
-    /// A function that can be forked, with one result: a failure, or a map of what `finish` puts
             for (local, name) in value.iter().flat_map(|value| value.locals()).zip(fields) {
                 let unset = w.label();
                 let scope = result;
@@ -512,6 +512,11 @@ impl Emitter<'_> {
                 w.push(Instr::Store { local });
                 w.bind(unset);
             }
+        });
+        w.push(Instr::Null {});
+    }
+
+    /// A function that can be forked, with one result: a failure, or a map of what `finish` puts
     /// there, which says so if the unit is to end.
     pub fn task<T>(
         &mut self,
@@ -621,9 +626,11 @@ pub const ENDED: &str = "ended";
 /// Tasks whose results are being taken.
 #[derive(Clone, Copy)]
 struct Joining {
-    /// What the first of them came to that did not come to its end, and whether there is one.
+    /// What the first of them failed by, or null, and whether any did not come to its end.
     first: u8,
     seen: u8,
+    /// What kept the others from being started, if anything did, or null.
+    broken: Option<u8>,
     result: u8,
     /// Where to go for the next result, where to wait for it, and where it is taken.
     next: Label,
@@ -632,7 +639,7 @@ struct Joining {
 }
 
 impl Joining {
-    fn begin(w: &mut Writer) -> Joining {
+    fn begin(w: &mut Writer, broken: Option<u8>) -> Joining {
         let (first, seen, result) = (w.local(), w.local(), w.local());
         w.push(Instr::Null {});
         w.push(Instr::Store { local: first });
@@ -642,6 +649,7 @@ impl Joining {
         Joining {
             first,
             seen,
+            broken,
             result,
             next,
             wait,
