@@ -1,6 +1,6 @@
 //! What the walker keeps while it walks: a line of control, its variables, the values of a loop.
 
-use rrc_compiler::ir::{Bind, Graph, Node, Read, Step};
+use rrc_compiler::ir::{Action, Bind, Graph, Node, Read, Step};
 use rrc_vm::value::{Map, Value};
 use std::rc::Rc;
 
@@ -44,6 +44,10 @@ impl Given {
 
 pub fn binds_value(step: &Step) -> bool {
     step.bind.iter().any(|bind| bind.read == Read::Value)
+}
+
+pub fn calls(step: &Step) -> bool {
+    matches!(&step.node, Node::Act(action) if matches!(**action, Action::Call(_)))
 }
 
 pub fn set(task: &mut Task, name: &str, value: Value) {

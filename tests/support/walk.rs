@@ -5,7 +5,7 @@
 //! order cannot be seen. The machine has to come to the same trace in every order.
 
 use super::ir_eval::{call, eval, fail, is_true};
-use super::ir_task::{Given, Iterations, Shadow, Task, binds_value, bound_names, set};
+use super::ir_task::{Given, Iterations, Shadow, Task, binds_value, bound_names, calls, set};
 use super::ir_trace::{AtOnce, Trace};
 use rrc_compiler::ir::{
     Action, Bind, Each, Growth, Guard, Node, OnFailure, Program, Read, Step, Store, While,
@@ -233,8 +233,7 @@ impl Walker<'_> {
             OnFailure::Continue { keep_output } => {
                 self.saw(if keep_output { "keep" } else { "continue" });
                 // What a step inside wrote is not what a recipe gives.
-                let calls = |action: &Action| matches!(action, Action::Call(_));
-                keep_output && !matches!(&step.node, Node::Act(action) if calls(action))
+                keep_output && !calls(step)
             }
         };
         if !matches!(step.node, Node::Act(_)) {
@@ -258,8 +257,12 @@ impl Walker<'_> {
         for bind in &step.bind {
             let value = match bind.read {
                 Read::Value => output.clone(),
-                // Nothing was started.
-                Read::ExitCode => known("exit_code").or(Some(Value::Int(126))),
+                Read::ExitCode => known("exit_code").or(Some(Value::Int(match failure.kind {
+                    FailureKind::Timeout => 124,
+                    _ if calls(step) => 1,
+                    // Nothing was started.
+                    _ => 126,
+                }))),
                 Read::Stderr => known("stderr").or(Some(Value::text(""))),
                 Read::Reply => None,
             };
@@ -429,6 +432,8 @@ impl Walker<'_> {
         for bind in &step.bind {
             let read = match bind.read {
                 Read::Value => value.clone(),
+                Read::ExitCode if calls(step) => Value::Int(0),
+                Read::Stderr if calls(step) => Value::text(""),
                 Read::ExitCode => field(&reply, "exit_code").cloned().unwrap_or(Value::Null),
                 Read::Stderr => field(&reply, "stderr").cloned().unwrap_or(Value::Null),
                 Read::Reply => reply.clone(),
@@ -615,6 +620,7 @@ impl Walker<'_> {
         });
         let mut first = None;
         let mut stored = Vec::new();
+        let mut given = Given::default();
         for branch in branches {
             let mut own = task.snapshot();
             let out = match self.step(branch, None, wanted, &mut own) {
@@ -626,7 +632,6 @@ impl Walker<'_> {
             };
             // A branch that failed stores nothing; one that ended the unit came to its end.
             if !matches!(out, Some(Out::Failed(_))) {
-        let mut given = Given::default();
                 let mut names = Vec::new();
                 bound_names(branch, &mut names);
                 names.retain(|name| own.bound.contains(name));
@@ -677,9 +682,6 @@ impl Walker<'_> {
     }
 }
 
-fn holds(guard: &Guard, scope: &Map) -> Result<bool, Rc<Failure>> {
-    Ok(is_true(guard.truth, &eval(&guard.expr, scope)?))
-}
 /// Of what ran at once the first failure counts, and before what only ended the unit.
 fn worse(first: Option<Out>, later: Out) -> Out {
     match (first, later) {
@@ -689,3 +691,6 @@ fn worse(first: Option<Out>, later: Out) -> Out {
     }
 }
 
+fn holds(guard: &Guard, scope: &Map) -> Result<bool, Rc<Failure>> {
+    Ok(is_true(guard.truth, &eval(&guard.expr, scope)?))
+}
