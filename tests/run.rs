@@ -26,6 +26,10 @@ mod live;
 mod outcomes;
 #[path = "run/parallel.rs"]
 mod parallel;
+#[path = "run/pauses.rs"]
+mod pauses;
+#[path = "run/rehearsal.rs"]
+mod rehearsal;
 #[path = "run/staging.rs"]
 mod staging;
 #[path = "run/templates.rs"]

@@ -17,7 +17,7 @@ mod step;
 mod terms;
 
 use crate::ir::flow::Around;
-use crate::ir::{Expr, Node, Program, Step, Unit};
+use crate::ir::{Expr, Node, Program, Step, Unit, visit};
 use crate::schedule::{Set, set_by_all};
 use crate::source::Sources;
 use builder::{Code, Tables, Writer};
@@ -142,13 +142,16 @@ pub fn emit_expression(root: Arc<Unit>, expression: &Expr) -> Plan {
     w.push(Instr::Take { local: expr::SCOPE });
     w.push(Instr::Return {});
     emitter.finished.push((0, w));
-    emitter.plan(
-        Vec::new(),
-        &[Origin {
-            name,
-            hash: [0; 32],
-        }],
-    )
+    // Places name their file by its number among those of the whole program.
+    let mut last = expression.span.source.0;
+    visit::walk(expression, &mut |inner| {
+        last = last.max(inner.span.source.0);
+    });
+    let origin = Origin {
+        name,
+        hash: [0; 32],
+    };
+    emitter.plan(Vec::new(), &vec![origin; last as usize + 1])
 }
 
 /// The names of sources in a plan: without the directory, so that a plan does not depend on
