@@ -446,3 +446,31 @@ fn what_a_recovery_says_of_itself_counts() {
     let said = folder.rrc(&["run", "t.json"]).go().exits(1);
     assert!(!said.out.contains("after"), "{said:?}");
 }
+
+/// Two steps that run at once have commands of the same names, so each path says in which it is.
+#[test]
+fn the_path_of_a_command_begins_with_its_step() {
+    let group = |id: &str| {
+        format!(
+            "- {{id: {id}, parallel_group: g, type: template, template: [\"true\", {{template: [\"true\"], parallel: true}}]}}\n"
+        )
+    };
+    let ids = ["t", "te", "template", "u"];
+    let recipe = amplifier(&ids.map(group).concat());
+    let recipe = format!("# rrc: dialect = amplifier\n{recipe}");
+    let folder = Folder::with("a.yaml", recipe);
+    let args = ["run", "a.yaml", "--output-format", "events"];
+    let said = folder.rrc(&args).go().exits(0).out;
+    for id in ids {
+        for inner in [
+            "",
+            "/template[0]",
+            "/template[1]",
+            "/template[1].template[0]",
+        ] {
+            let path = format!("\"path\":\"{id}{inner}\"");
+            assert!(said.contains(&path), "no {path} in {said}");
+        }
+    }
+    assert!(!said.contains("\"path\":\"template["), "{said}");
+}
