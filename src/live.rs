@@ -148,7 +148,7 @@ impl Screen {
                 state.running.retain(|(known, _)| known != around);
                 state.running.push((path.clone(), Instant::now()));
             }
-            What::StepEnd { .. } => {
+            What::StepEnd { .. } | What::StepPause => {
                 state.running.retain(|(known, _)| known != path);
                 // Its line goes before it is said how it ended.
                 if !state.lines.is_empty() {

@@ -1,8 +1,8 @@
 //! What machines say about their steps, as events.
 
 use super::perform::Asked;
-use super::{Driver, text};
-use crate::event::{RecordId, StepRef, What};
+use super::{Driver, Stop, text};
+use crate::event::{RecordId, RunStatus, StepRef, What};
 use rrc_vm::fault::Failure;
 use rrc_vm::isa::Status;
 use rrc_vm::machine::Note;
@@ -274,16 +274,24 @@ impl Driver<'_> {
         if let Some(step) = open.step {
             self.ended = Some(Rc::clone(&step));
             let output = open.stored;
-            self.say(
-                Some(step),
-                None,
-                What::StepEnd {
+            let what = match status == Status::Cancelled && self.is_pausing() {
+                true => What::StepPause,
+                false => What::StepEnd {
                     status,
                     result,
                     output,
                 },
-            );
+            };
+            self.say(Some(step), None, what);
         }
+    }
+
+    /// Whether the run ends because nobody is there to answer, and goes on some day.
+    fn is_pausing(&self) -> bool {
+        matches!(
+            self.stopping,
+            Some(Stop::Pause { .. } | Stop::Recorded(RunStatus::Paused, _))
+        )
     }
 
     /// The steps that failed in an open one, a line each, with what a text does not say yet of why.
@@ -345,6 +353,12 @@ impl Driver<'_> {
         }
     }
 
+    /// Whether the plan of a step is a template by itself: then it has no steps but commands.
+    fn holds_template(&self, step: u32) -> bool {
+        let known = self.known.range(..=step).next_back();
+        known.is_some_and(|(_, plan)| text(plan.plan(), plan.plan().dialect) == "template")
+    }
+
     fn reference(
         &self,
         step: u32,
@@ -353,12 +367,6 @@ impl Driver<'_> {
         (iteration, turn): (Option<i64>, Option<&str>),
     ) -> StepRef {
         let known = self.known.range(..=step).next_back();
-    /// Whether the plan of a step is a template by itself: then it has no steps but commands.
-    fn holds_template(&self, step: u32) -> bool {
-        let known = self.known.range(..=step).next_back();
-        known.is_some_and(|(_, plan)| text(plan.plan(), plan.plan().dialect) == "template")
-    }
-
         let info = known.and_then(|(base, plan)| {
             let plan = plan.plan();
             let info = plan.steps.get((step - base) as usize)?;
