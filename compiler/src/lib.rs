@@ -104,6 +104,9 @@ pub fn check(
         let facts = infer::infer(&loaded.program, options.given);
         lint::lint(&loaded.program, &links, &facts, &mut report);
     }
+        if let Some(given) = given {
+            lint::judge(&loaded.program, given, &mut report);
+        }
     // What can be used is seen when the values are, whoever gives them.
     let values_come = options.given.is_some() || options.open;
     report.findings.retain(|finding| match finding.code {

@@ -2,6 +2,7 @@
 
 use crate::binary::{Folder, fixture};
 use crate::{amplifier, report, run, step};
+use serde_json::json;
 use std::fmt::Write;
 
 /// A value that no environment string can hold, with everything in it that a shell would act on.
@@ -330,4 +331,63 @@ fn a_value_for_a_name_that_rrc_sets_itself_is_not_passed_over_in_silence() {
         .exits(0);
     assert!(!said.err.contains("itself"), "{}", said.err);
     assert_eq!(folder.read("ran"), "x\n");
+}
+
+/// What the file would be told of its defaults, a run is told of what it is given, before a step runs; but
+/// only of what it certainly comes to.
+#[test]
+fn values_that_cannot_be_used_are_refused_before_anything_runs() {
+    let first = "- {id: z, type: bash, command: touch RAN}\n";
+    let child = format!(
+        "context: {{l: []}}\n{}",
+        amplifier("- {id: x, type: bash, foreach: '{{l}}', command: echo}\n")
+    );
+    let each = "type: bash, foreach: '{{o.l}}', command: echo";
+    for (step, set, refused) in [
+        ("type: bash, command: 'echo {{o.k}}'", "o={\"z\":1}", true),
+        ("type: bash, command: 'echo {{o.k}}'", "o=text", true),
+        (
+            "type: bash, command: 'echo', condition: '{{o.k}} == 1'",
+            "o={\"z\":1}",
+            true,
+        ),
+        (each, "o={\"l\":5}", true),
+        ("type: bash, command: echo, timeout: '{{n}}'", "n=abc", true),
+        ("type: bash, command: echo, timeout: '{{n}}'", "n=0", true),
+        (
+            "type: bash, command: echo, foreach: '{{l}}', max_iterations: '{{n}}'",
+            "n=abc",
+            true,
+        ),
+        (
+            "type: recipe, recipe: sub.yaml, context: {l: '{{l}}'}",
+            "l=5",
+            true,
+        ),
+        ("type: bash, command: 'echo {{o.k}}'", "o={\"k\":2}", false),
+        (each, "o={\"l\":[]}", false),
+        (
+            "type: bash, command: 'echo {{o.k}}', condition: '{{n}} == 2'",
+            "o={\"z\":1}",
+            false,
+        ),
+        (
+            "type: bash, command: 'echo {{o.k}}', on_error: continue",
+            "o={\"z\":1}",
+            false,
+        ),
+        (
+            "type: bash, command: 'echo', condition: '{{n}} == 2 and {{o.k}} == 1'",
+            "o={\"z\":1}",
+            false,
+        ),
+    ] {
+        let folder = Folder::with("sub.yaml", &child);
+        let context = "context: {o: {k: 1, l: []}, n: 1, l: []}\n";
+        let steps = format!("{first}- {{id: a, {step}}}\n");
+        folder.write("a.yaml", format!("{context}{}", amplifier(&steps)));
+        let code = if refused { 2 } else { 0 };
+        folder.rrc(&["run", "a.yaml", "-s", set]).go().exits(code);
+        assert_eq!(folder.has("RAN"), !refused, "{step} with {set}");
+    }
 }
