@@ -391,3 +391,27 @@ fn values_that_cannot_be_used_are_refused_before_anything_runs() {
         assert_eq!(folder.has("RAN"), !refused, "{step} with {set}");
     }
 }
+
+/// `--vars` is read as the recipe is: what `yes` and `010` are is for its dialect to say.
+#[test]
+fn a_file_of_variables_is_read_as_the_recipe_is() {
+    let folder = Folder::new();
+    folder.write("v.yaml", "a: yes\nb: 010\nc: 1_000\nd: 1:30\n");
+    folder.write("v.json", "{\"a\": \"yes\"}");
+    let context = "context: {a: 0, b: 0, c: 0, d: 0}\n";
+    let old = json!({"a": true, "b": 8, "c": 1000, "d": 90});
+    let new = json!({"a": "yes", "b": 10, "c": "1_000", "d": "1:30"});
+    for (dialect, expected) in [("amplifier", old), ("amplihack", new)] {
+        let step = "- {id: x, type: bash, command: 'true'}\n";
+        folder.write(
+            "a.yaml",
+            format!("# rrc: dialect = {dialect}\n{context}{}", amplifier(step)),
+        );
+        let all = run(&folder, &["--vars", "v.yaml"], 0);
+        for name in ["a", "b", "c", "d"] {
+            assert_eq!(all["context"][name], expected[name], "{name} in {dialect}");
+        }
+        let all = run(&folder, &["--vars", "v.json"], 0);
+        assert_eq!(all["context"]["a"], "yes");
+    }
+}
