@@ -474,3 +474,11 @@ fn the_path_of_a_command_begins_with_its_step() {
     }
     assert!(!said.contains("\"path\":\"template["), "{said}");
 }
+
+/// No shell says 127 of a command of a template: that there is no such program is final all the same.
+#[test]
+fn a_template_whose_program_is_missing_is_not_tried_again() {
+    let step = "- {id: a, type: template, template: no-such-program-anywhere, retry: {max_attempts: 3, initial_delay: 0}}\n";
+    let all = crate::report(&amplifier(step), &[], 1);
+    assert_eq!(crate::step(&all, "a")["attempts"], 1, "{all}");
+}

@@ -5,7 +5,9 @@
 //! order cannot be seen. The machine has to come to the same trace in every order.
 
 use super::ir_eval::{call, eval, fail, is_true};
-use super::ir_task::{Given, Iterations, Shadow, Task, binds_value, bound_names, calls, set};
+use super::ir_task::{
+    Given, Iterations, Shadow, Task, binds_value, bound_names, calls, cannot_start, set,
+};
 use super::ir_trace::{AtOnce, Trace};
 use rrc_compiler::ir::{
     Action, Bind, Each, Growth, Guard, Node, OnFailure, Program, Read, Step, Store, While,
@@ -293,7 +295,7 @@ impl Walker<'_> {
                 other => return other,
             };
             let code = field(&failure.data, "exit_code");
-            let hopeless = matches!(code, Some(Value::Int(126 | 127)));
+            let hopeless = cannot_start(&failure) || matches!(code, Some(Value::Int(126 | 127)));
             if hopeless && !last {
                 self.saw("hopeless");
             }

@@ -9,6 +9,7 @@ use super::bind::may_say;
 use super::builder::{Label, Writer};
 use super::expr::{self, DEPTH, SCOPE};
 use crate::ir::{Action, Attempts, Growth, Guard, Literal, Node, OnFailure, Step, Store};
+use rrc_vm::fault::FailureKind;
 use rrc_vm::isa::{Builtin, Instr, Kind, Short, Status};
 use rrc_vm::plan::{HostCall, HostKind, NeedKind};
 
@@ -468,6 +469,19 @@ impl Emitter<'_> {
             to: w.to(give_up_over),
         });
         w.push(Instr::JumpIf { to: w.to(give_up) });
+        // Of a command that no shell stands before, the code does not say that there is no such program.
+        let kinds = UNSTARTABLE.map(|kind| Literal::Text(kind.word().to_string()));
+        let kinds = self.tables.literal(&Literal::List(kinds.into()));
+        w.push(Instr::Load { local: failure });
+        w.push(Instr::FailureMap {});
+        w.push(Instr::FieldOrNull {
+            name: self.tables.text("kind"),
+        });
+        w.push(Instr::Const { constant: kinds });
+        w.push(Instr::InByType {
+            to: w.to(give_up_over),
+        });
+        w.push(Instr::JumpIf { to: w.to(give_up) });
     }
 
     fn grow(&mut self, w: &mut Writer, attempts: &Attempts, pause: u8, failed: Label) {
@@ -583,6 +597,14 @@ impl Emitter<'_> {
         }
     }
 }
+
+/// What a failure is of that comes again however often it is tried.
+const UNSTARTABLE: [FailureKind; 4] = [
+    FailureKind::CommandNotFound,
+    FailureKind::PermissionDenied,
+    FailureKind::InvalidCwd,
+    FailureKind::SpawnFailed,
+];
 
 /// Where control goes from a try.
 #[derive(Clone, Copy)]
