@@ -202,7 +202,7 @@ impl<'a> Walk<'_, 'a> {
                 agent.cwd.iter().for_each(|text| self.path(text));
             }
             Action::Call(call) => {
-                self.text(&call.recipe);
+                self.path(&call.recipe);
                 for (_, value) in &call.context {
                     self.expr(value);
                 }
