@@ -400,7 +400,7 @@ fn a_file_of_variables_is_read_as_the_recipe_is() {
     folder.write("v.json", "{\"a\": \"yes\"}");
     let context = "context: {a: 0, b: 0, c: 0, d: 0}\n";
     let old = json!({"a": true, "b": 8, "c": 1000, "d": 90});
-    let new = json!({"a": "yes", "b": 10, "c": "1_000", "d": "1:30"});
+    let new = json!({"a": "yes", "b": "010", "c": "1_000", "d": "1:30"});
     for (dialect, expected) in [("amplifier", old), ("amplihack", new)] {
         let step = "- {id: x, type: bash, command: 'true'}\n";
         folder.write(
