@@ -1,7 +1,7 @@
 //! Deadlines, signals, and that nothing outlives a run.
 
 use crate::binary::{Folder, Running, eventually, fixture, processes_with};
-use crate::{amplifier, report, step, text_of};
+use crate::{amplifier, report, run, step, text_of};
 use std::time::{Duration, Instant};
 
 const SOON: Duration = Duration::from_secs(20);
