@@ -1,6 +1,6 @@
 //! `--audit-dir`: a line of JSON per step, written as the steps end.
 
-use crate::results::Clock;
+use crate::results::{Clock, PAUSED, word};
 use rrc_runtime::event::{Event, RecordId, What};
 use rrc_vm::isa::Status;
 use rrc_vm::text::render;
@@ -58,16 +58,17 @@ impl Audit {
                     Value::Failure(failure) => Some(failure.message.to_string()),
                     _ => None,
                 };
-                (*status, error, render(output).len())
+                (word(Some(*status)), error, render(output).len())
             }
-            (What::StepSkip, _) => (Status::Skipped, None, 0),
+            (What::StepSkip, _) => (Status::Skipped.word(), None, 0),
+            (What::StepPause, _) => (PAUSED, None, 0),
             _ => return Ok(()),
         };
         let opened = step.record.and_then(|record| self.open.remove(&record));
         let started = opened.unwrap_or(event.at_ms);
         let line = json!({
             "step_id": step.id,
-            "status": status.word(),
+            "status": status,
             "duration_ms": event.at_ms.saturating_sub(started),
             "error": error,
             "output_len": length,

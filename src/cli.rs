@@ -435,6 +435,7 @@ impl Global {
             dialect: self.dialect(),
             raw: self.substitution == Some(Substitution::Raw),
             given: None,
+            given_old: None,
             timeout_ms: None,
             open: false,
             secrets: &[],

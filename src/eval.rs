@@ -13,10 +13,17 @@ use std::io;
 
 pub fn eval(args: &EvalArgs, global: &Global, streams: &mut Streams<'_>) -> io::Result<u8> {
     let mut variables = Map::default();
-    if !values::put_over(&mut variables, args.vars.as_deref(), &args.set, streams)? {
+    let dialect = global.dialect().unwrap_or(dialect::ALL[0]);
+    let schema = dialect.schema;
+    if !values::put_over(
+        &mut variables,
+        args.vars.as_deref(),
+        &args.set,
+        schema,
+        streams,
+    )? {
         return Ok(USAGE);
     }
-    let dialect = global.dialect().unwrap_or(dialect::ALL[0]);
     let mut sources = Sources::default();
     let mut report = Report::default();
     let names: Vec<&str> = variables.keys().map(|name| &**name).collect();

@@ -6,7 +6,8 @@
 
 use crate::cli::{ExpandArgs, Global};
 use crate::run::Loaded;
-use crate::{OK, Streams, USAGE, piped, plan, recorded, run, values};
+use crate::values::Given;
+use crate::{OK, Streams, USAGE, piped, plan, recorded, run};
 use rrc_runtime::secret::Secrets;
 use rrc_vm::machine::{Call, Machine, Note, Poll, RecordId, Ticket};
 use rrc_vm::plan::{HostKind, Plan};
@@ -36,10 +37,9 @@ struct Leaves {
 }
 
 pub fn expand(args: &ExpandArgs, global: &Global, streams: &mut Streams<'_>) -> io::Result<u8> {
-    let mut given = Map::default();
-    if !values::put_over(&mut given, args.vars.as_deref(), &args.set, streams)? {
+    let Some(given) = Given::read(args.vars.as_deref(), &args.set, streams)? else {
         return Ok(USAGE);
-    }
+    };
     let config = match plan::configuration(&args.file, global, streams)? {
         Ok(config) => config,
         Err(code) => return Ok(code),
@@ -59,9 +59,10 @@ pub fn expand(args: &ExpandArgs, global: &Global, streams: &mut Streams<'_>) -> 
         writeln!(streams.err, "help: use `rrc run --dry-run` for recipes")?;
         return Ok(USAGE);
     }
-    piped::say_unread(plan, &given, &args.set, global, streams)?;
+    let given = given.to(plan);
+    piped::say_unread(plan, given, &args.set, global, streams)?;
     let mut variables = run::defaults(plan);
-    variables.extend(given);
+    variables.extend(given.clone());
     let shape = match (args.argv, args.shell) {
         (true, _) => Shape::Words,
         (_, true) => Shape::Shell,

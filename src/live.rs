@@ -168,7 +168,7 @@ impl Screen {
         let mut state = self.state();
         match &event.what {
             What::StepStart | What::Iteration { .. } if !event.replayed => state.begin(path),
-            What::StepEnd { .. } => {
+            What::StepEnd { .. } | What::StepPause => {
                 state.end(path);
                 // Its line goes before it is said how it ended.
                 if !state.lines.is_empty() {

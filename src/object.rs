@@ -1,6 +1,6 @@
 //! A run as one object of JSON, written as it is told: thousands of steps are not put together first.
 
-use crate::results::{runner_names, word};
+use crate::results::{PAUSED, runner_names, word};
 use rrc_runtime::driver::{Outcome, Settings};
 use rrc_runtime::record::{Attempts, Record, Records};
 use rrc_vm::convert::to_json;
@@ -62,7 +62,11 @@ fn steps<'r>(
 fn step(records: &Records, record: &Record, out: &mut dyn Write) -> io::Result<()> {
     let mut report = Object::begin(out)?;
     report.text("step_id", &record.id)?;
-    report.text("status", word(record.status))?;
+    let status = match record.paused {
+        true => PAUSED,
+        false => word(record.status),
+    };
+    report.text("status", status)?;
     report.value("output", &record.output)?;
     report.text_or_null("error", record.error.as_deref())?;
     match record.exit_code {

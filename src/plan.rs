@@ -3,6 +3,7 @@
 use crate::cli::Global;
 use crate::config::Config;
 use crate::disk::{Disk, read_at_most};
+use crate::values::Given;
 use crate::{NO_RECIPE, Streams, USAGE};
 use rrc_compiler::codes;
 use rrc_compiler::diagnostic::{Diagnostic, Report, nearest};
@@ -14,7 +15,6 @@ use rrc_compiler::{Checked, Options, report, suppress};
 use rrc_runtime::os;
 use rrc_vm::codec::{self, DecodeFailure};
 use rrc_vm::plan::Plan;
-use rrc_vm::value::Map;
 use rrc_vm::verify::{Verified, verify};
 use std::fs;
 use std::io::{self, IsTerminal};
@@ -62,7 +62,7 @@ pub struct Compiled {
 /// Compiles a recipe; findings go to standard error.
 pub fn compile(
     path: &str,
-    given: Option<&Map>,
+    given: Option<&Given>,
     secrets: &[String],
     config: &Arc<Config>,
     global: &Global,
@@ -83,7 +83,8 @@ pub fn compile(
     }
     let mut sources = Sources::default();
     let options = Options {
-        given,
+        given: given.map(Given::newer),
+        given_old: given.and_then(Given::older),
         timeout_ms: config.run.default_timeout_ms,
         open: given.is_none(),
         secrets,

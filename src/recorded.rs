@@ -4,7 +4,8 @@ use crate::cli::{Global, RunArgs};
 use crate::preflight::{self, Preflight};
 use crate::results::Clock;
 use crate::run::{self, Prepared};
-use crate::{Streams, USAGE, late, plan, values};
+use crate::values::Given;
+use crate::{Streams, USAGE, late, plan};
 use rrc_runtime::driver::{self, Memory, Settings, Then};
 use rrc_runtime::journal::{self, Journal, PLAN, Past, Recorded, Start};
 use rrc_runtime::outlet::Ways;
@@ -208,10 +209,9 @@ fn latest(file: &str) -> Result<Recorded, String> {
 
 /// `--resume` and `--replay`.
 pub fn again(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Result<u8> {
-    let mut given = Map::default();
-    if !values::put_over(&mut given, args.vars.as_deref(), &args.set, streams)? {
+    let Some(given) = Given::read(args.vars.as_deref(), &args.set, streams)? else {
         return Ok(USAGE);
-    }
+    };
     let wanted = args.resume.as_deref().or(args.replay.as_deref());
     let wanted = wanted.unwrap_or_default();
     let found = match (wanted, args.file.as_deref()) {
@@ -261,7 +261,7 @@ fn saved_plan(
 
 fn resume(
     recorded: &Recorded,
-    given: &Map,
+    given: &Given,
     args: &RunArgs,
     global: &Global,
     streams: &mut Streams<'_>,
@@ -287,6 +287,7 @@ fn resume(
         Ok(verified) => verified,
         Err(code) => return Ok(code),
     };
+    let given = given.to(verified.plan());
     let changed = changed(verified.plan(), &start.file);
     if let Some(first) = changed.first() {
         if args.frozen {
@@ -524,9 +525,16 @@ fn replay(
                 Ok(config) => config,
                 Err(code) => return Ok(code),
             };
-            let values = Some(&past.variables);
-            run::load(file, values, &start.secrets, &config, global, streams)?
-                .map(|loaded| loaded.verified)
+            let values = Given::of(&past.variables);
+            run::load(
+                file,
+                Some(&values),
+                &start.secrets,
+                &config,
+                global,
+                streams,
+            )?
+            .map(|loaded| loaded.verified)
         }
         None => saved_plan(recorded, global, streams)?,
     };

@@ -129,6 +129,7 @@ pub fn event_line(
     match &event.what {
         What::RunStart { recipe } => put("recipe", json!(recipe)),
         What::StepStart | What::StepSkip | What::StepInterrupted => {}
+        What::StepPause => put("status", json!(PAUSED)),
         What::StepRetry { attempt } => put("attempt", json!(attempt)),
         What::StepOutput { stderr, line } => {
             put("stream", json!(if *stderr { "stderr" } else { "stdout" }));
@@ -174,6 +175,7 @@ pub fn is_told(event: &Event) -> bool {
     let kind = matches!(
         event.what,
         What::StepEnd { .. }
+            | What::StepPause
             | What::StepSkip
             | What::StepRetry { .. }
             | What::StepOutput { .. }
@@ -222,6 +224,7 @@ pub fn text_line(event: &Event, look: Look, out: &mut dyn Write) -> io::Result<(
             writeln!(out, "{mark} {path}{why}")
         }
         What::StepSkip => writeln!(out, "{} {path}", paint("2", "skipped")),
+        What::StepPause => writeln!(out, "{} {path}", paint("33", PAUSED)),
         What::StepRetry { attempt } => {
             writeln!(
                 out,
@@ -286,6 +289,9 @@ pub fn put_warnings(report: &mut Json, warnings: &[String]) {
         report["warnings"] = json!(warnings);
     }
 }
+
+/// What a step is while its run waits for an answer.
+pub const PAUSED: &str = "paused";
 
 /// How a step ended. One that was ended from outside has failed, as far as its recipe is concerned.
 pub fn word(status: Option<Status>) -> &'static str {

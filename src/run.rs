@@ -9,7 +9,8 @@ use crate::object;
 use crate::outline::Outline;
 use crate::preflight::{self, Preflight};
 use crate::results::{self, Clock, Look};
-use crate::{OK, Streams, USAGE, dry, late, piped, plan, recorded, values};
+use crate::values::{self, Given};
+use crate::{OK, Streams, USAGE, dry, late, piped, plan, recorded};
 use rrc_compiler::codes;
 use rrc_compiler::diagnostic::{Diagnostic, Report};
 use rrc_compiler::ir::{EXCLUDE_TAGS, INCLUDE_TAGS, Program, SESSION};
@@ -43,7 +44,7 @@ pub struct Loaded {
 /// Reads or compiles what a path names.
 pub fn load(
     file: &str,
-    given: Option<&Map>,
+    given: Option<&Given>,
     secrets: &[String],
     config: &Arc<Config>,
     global: &Global,
@@ -124,26 +125,33 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
         return Ok(USAGE);
     }
     let file = &plan::meant(args.file.as_deref().unwrap_or_default(), global);
-    let mut given = Map::default();
-    if !values::put_over(&mut given, args.vars.as_deref(), &args.set, streams)? {
+    let Some(values) = Given::read(args.vars.as_deref(), &args.set, streams)? else {
         return Ok(USAGE);
-    }
+    };
     let config = match plan::configuration(file, global, streams)? {
         Ok(config) => config,
         Err(code) => return Ok(code),
     };
     let args = &with_secrets(args, &config);
-    let loaded = match load(file, Some(&given), &args.secret, &config, global, streams)? {
+    let loaded = match load(file, Some(&values), &args.secret, &config, global, streams)? {
         // The process ends with the run: nobody gains from taking this apart.
         Ok(loaded) => ManuallyDrop::new(loaded),
         Err(code) => return Ok(code),
     };
     let verified = &loaded.verified;
+    let given = values.to(verified.plan());
     let mut variables = defaults(verified.plan());
-    if !values::put_over(&mut variables, args.vars.as_deref(), &args.set, streams)? {
+    let schema = values::schema_of(verified.plan());
+    if !values::put_over(
+        &mut variables,
+        args.vars.as_deref(),
+        &args.set,
+        schema,
+        streams,
+    )? {
         return Ok(USAGE);
     }
-    piped::say_unread(verified.plan(), &given, &args.set, global, streams)?;
+    piped::say_unread(verified.plan(), given, &args.set, global, streams)?;
     let secrets = recorded::secrets(verified.plan(), &args.secret, &variables);
     if let Some(refusal) = piped::refusal(verified, &variables) {
         loaded.show_refusal(&refusal, &secrets, file, global, streams)?;
@@ -180,7 +188,7 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
         file,
         directory: &directory,
         agents: &agents,
-        given: &given,
+        given,
         reserved: loaded.reserved(),
         args,
     };
@@ -496,7 +504,11 @@ fn ask(approval: &Approval<'_>, err: &mut dyn io::Write) -> io::Result<bool> {
                 // A question that has just been put says the time that the recipe gives.
                 format!("; {then} in {:.0} s", left.as_secs_f64().ceil())
             });
-            write!(err, "approve stage {}? [y/n{late}] ", results::printable(stage))?;
+            write!(
+                err,
+                "approve stage {}? [y/n{late}] ",
+                results::printable(stage)
+            )?;
             err.flush()?;
         }
         // The cursor still stands behind the question.

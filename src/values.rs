@@ -4,10 +4,11 @@ use crate::Streams;
 use crate::disk::read_at_most;
 use rrc_compiler::codes::Severity;
 use rrc_compiler::diagnostic::Report;
-use rrc_compiler::dialect::read_values;
+use rrc_compiler::dialect::{self, read_values};
 use rrc_compiler::doc::{self, Schema};
 use rrc_compiler::source::{Source, Sources};
 use rrc_compiler::world::ReadError;
+use rrc_vm::plan::Plan;
 use rrc_vm::text::{json_or_text, render};
 use rrc_vm::value::{Map, Value};
 use std::io;
@@ -17,15 +18,80 @@ use std::rc::Rc;
 /// The largest file of variables that is read.
 const MOST_BYTES: usize = 64 << 20;
 
+/// What is given to a recipe whose dialect is not known yet: a file of variables is read as the recipe is.
+pub struct Given {
+    newer: Map,
+    /// As YAML 1.1 has it, if that may be something else.
+    older: Option<Map>,
+}
+
+impl Given {
+    /// None if something is wrong with it, which is said.
+    pub fn read(
+        vars: Option<&Path>,
+        set: &[String],
+        streams: &mut Streams<'_>,
+    ) -> io::Result<Option<Given>> {
+        let (mut newer, mut older) = (Map::default(), None);
+        if !put_over(&mut newer, vars, set, Schema::Yaml12, streams)? {
+            return Ok(None);
+        }
+        if vars.is_some_and(|path| !is_json(path)) {
+            let mut read = Map::default();
+            if !put_over(&mut read, vars, set, Schema::Yaml11, streams)? {
+                return Ok(None);
+            }
+            older = Some(read);
+        }
+        Ok(Some(Given { newer, older }))
+    }
+
+    /// Values that are what they are.
+    pub fn of(values: &Map) -> Given {
+        Given {
+            newer: values.clone(),
+            older: None,
+        }
+    }
+
+    pub fn newer(&self) -> &Map {
+        &self.newer
+    }
+
+    pub fn older(&self) -> Option<&Map> {
+        self.older.as_ref()
+    }
+
+    /// What is given to a plan.
+    pub fn to(&self, plan: &Plan) -> &Map {
+        match (schema_of(plan), &self.older) {
+            (Schema::Yaml11, Some(older)) => older,
+            _ => &self.newer,
+        }
+    }
+}
+
+/// How plain scalars of the recipe of a plan were read.
+pub fn schema_of(plan: &Plan) -> Schema {
+    let name = plan.texts.get(plan.dialect).unwrap_or_default();
+    dialect::find(name).map_or(Schema::Yaml12, |dialect| dialect.schema)
+}
+
+fn is_json(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|extension| extension == "json")
+}
+
 /// Puts what `--vars` and then `--set` give over the variables, or says what is wrong.
 pub fn put_over(
     variables: &mut Map,
     vars: Option<&Path>,
     set: &[String],
+    schema: Schema,
     streams: &mut Streams<'_>,
 ) -> io::Result<bool> {
     if let Some(path) = vars {
-        match from_file(path) {
+        match from_file(path, schema) {
             Ok(read) => variables.extend(read),
             Err(words) => {
                 writeln!(streams.err, "rrc: --vars {}: {words}", path.display())?;
@@ -45,7 +111,7 @@ pub fn put_over(
     Ok(true)
 }
 
-fn from_file(path: &Path) -> Result<Map, String> {
+fn from_file(path: &Path, schema: Schema) -> Result<Map, String> {
     let bytes = match read_at_most(path, MOST_BYTES) {
         Ok(bytes) if bytes.len() <= MOST_BYTES => bytes,
         Ok(_) | Err(ReadError::TooLarge(_)) => {
@@ -56,9 +122,9 @@ fn from_file(path: &Path) -> Result<Map, String> {
         Err(ReadError::Other(words)) => return Err(words),
     };
     let text = String::from_utf8(bytes).map_err(|_| "the file is not UTF-8 text")?;
-    let schema = match path.extension() {
-        Some(extension) if extension == "json" => Schema::Json,
-        _ => Schema::Yaml12,
+    let schema = match is_json(path) {
+        true => Schema::Json,
+        false => schema,
     };
     let value = match schema {
         Schema::Json if text.len() > doc::MAX_BYTES => large_json(&text)?,

@@ -26,8 +26,12 @@ mod live;
 mod outcomes;
 #[path = "run/parallel.rs"]
 mod parallel;
+#[path = "run/pauses.rs"]
+mod pauses;
 #[path = "run/planned.rs"]
 mod planned;
+#[path = "run/rehearsal.rs"]
+mod rehearsal;
 #[path = "run/staging.rs"]
 mod staging;
 #[path = "run/templates.rs"]

@@ -81,8 +81,9 @@ pub fn check(
         let root = Arc::make_mut(root);
         root.secrets.extend_from_slice(options.secrets);
     }
+    let given = options.given_to(loaded.choice.as_ref());
     let links = resolve::resolve(&loaded.program, &mut report);
-    if let Some(given) = options.given {
+    if let Some(given) = given {
         // Empty unless the caller gives it: it does.
         report.findings.retain(|finding| {
             let named = || sources.text(finding.span).trim();
@@ -98,15 +99,18 @@ pub fn check(
         .findings
         .iter()
         .any(|finding| finding.code == &codes::DIALECT_CONFLICT);
-    if let Some(given) = options.given {
+    if let Some(given) = given {
         lint::given::values(&loaded.program, given, &mut report);
     }
     if !confused {
-        let facts = infer::infer(&loaded.program, options.given);
+        let facts = infer::infer(&loaded.program, given);
         lint::lint(&loaded.program, &links, &facts, &mut report);
+        if let Some(given) = given {
+            lint::judge(&loaded.program, given, &mut report);
+        }
     }
     // What can be used is seen when the values are, whoever gives them.
-    let values_come = options.given.is_some() || options.open;
+    let values_come = given.is_some() || options.open;
     report.findings.retain(|finding| match finding.code {
         code if code == &codes::UNUSABLE_DEFAULT => !values_come,
         code => !code.on_demand || options.asked.contains(&code),

@@ -11,6 +11,7 @@ use crate::codes::{self, Code, Severity};
 use crate::diagnostic::{Diagnostic, Report};
 use crate::dialect::choose::{Choice, Pins};
 use crate::dialect::{self, Dialect, Lowered, Parent, template, unknown_step};
+use crate::doc::Schema;
 use crate::ir::flow::Flow;
 use crate::ir::{Action, ExprKind, Literal, Node, Part, Program, Step, Text, Unit, visit};
 use crate::source::{SourceId, Sources, Span};
@@ -37,6 +38,8 @@ pub struct Options<'a> {
     pub raw: bool,
     /// Variables that are given from outside, as far as they are known already.
     pub given: Option<&'a Map>,
+    /// The same for a main file whose plain scalars are read as YAML 1.1 does, if that is not the same.
+    pub given_old: Option<&'a Map>,
     /// Milliseconds for steps that say nothing, instead of what their dialect gives them.
     pub timeout_ms: Option<u64>,
     /// Values may be given when what is made of this runs: no default can be relied on.
@@ -47,6 +50,17 @@ pub struct Options<'a> {
     pub shelf: Option<&'a Shelf>,
     /// What is said on demand only, and is asked for.
     pub asked: &'a [&'static Code],
+}
+
+impl<'a> Options<'a> {
+    /// What is given to a main file of the dialect that was chosen.
+    pub fn given_to(&self, choice: Option<&Choice>) -> Option<&'a Map> {
+        let dialect = choice.map_or(dialect::ALL[0], |choice| choice.dialect);
+        match dialect.schema {
+            Schema::Yaml11 => self.given_old.or(self.given),
+            _ => self.given,
+        }
+    }
 }
 
 /// A program, and what is worth knowing about how it was read.
@@ -82,6 +96,7 @@ pub fn load(
     let read = loader.file(main, None, &mut vec![main.to_string()]);
     let readable = read.readable;
     let choice = read.choice.clone();
+    loader.options.given = options.given_to(choice.as_ref());
     if let Some(unit) = read.unit {
         loader.known.insert(main.to_string(), Some(0));
         let dialect = read.choice.map_or(dialect::ALL[0], |choice| choice.dialect);

@@ -9,7 +9,7 @@ use crate::ir::flow::{Stage, Term, TermKind, Times, Work};
 use crate::ir::visit;
 use crate::ir::{
     Action, Call, Expr, ExprKind, Graph, Guard, Node, Program, RunLimits, Script, ScriptPart, Step,
-    Text,
+    Text, Truth,
 };
 use rrc_vm::flow;
 use rrc_vm::machine::{Machine, Poll};
@@ -348,12 +348,31 @@ impl Sketch<'_> {
 
     /// Whether a condition holds, if that is certain.
     fn decide(&self, guard: &Guard) -> Option<bool> {
-        let value = self.value(&guard.expr)?;
-        Some(match guard.truth {
-            crate::ir::Truth::Words => policy::truth_words(&value),
-            crate::ir::Truth::Emptiness => policy::truth_emptiness(&value),
-            crate::ir::Truth::Flags => policy::truth_flags(&value),
-        })
+        self.holds(&guard.expr, guard.truth)
+    }
+
+    /// What decides before everything is read decides here too: a run does not read the rest.
+    fn holds(&self, expr: &Expr, truth: Truth) -> Option<bool> {
+        match &expr.kind {
+            ExprKind::And { left, right, truth } => match self.holds(left, *truth)? {
+                true => self.holds(right, *truth),
+                false => Some(false),
+            },
+            ExprKind::Or { left, right, truth } => match self.holds(left, *truth)? {
+                true => Some(true),
+                false => self.holds(right, *truth),
+            },
+            ExprKind::Not { of, truth } => self.holds(of, *truth).map(|holds| !holds),
+            ExprKind::Truth { of, truth } => self.holds(of, *truth),
+            _ => {
+                let value = self.value(expr)?;
+                Some(match truth {
+                    Truth::Words => policy::truth_words(&value),
+                    Truth::Emptiness => policy::truth_emptiness(&value),
+                    Truth::Flags => policy::truth_flags(&value),
+                })
+            }
+        }
     }
 
     /// The value of an expression, if everything it reads is known.

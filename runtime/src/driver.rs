@@ -397,6 +397,7 @@ impl<'a> Driver<'a> {
             | What::StepSkip
             | What::StepRetry { .. }
             | What::StepInterrupted
+            | What::StepPause
             | What::Iteration { .. }
             | What::ApprovalAnswered { .. }
             | What::RunEnd { .. } => what,

@@ -69,6 +69,8 @@ pub enum What {
         /// What it stored, if it stored anything.
         output: Value,
     },
+    /// The run pauses while the step goes on: it does so again when the run does.
+    StepPause,
     ApprovalRequested {
         prompt: String,
     },
@@ -97,6 +99,7 @@ impl Event {
             What::StepStart => format!("step:{kind}:start"),
             What::StepSkip => format!("step:{kind}:skip"),
             What::StepInterrupted => format!("step:{kind}:interrupted"),
+            What::StepPause => format!("step:{kind}:pause"),
             What::StepRetry { .. } => format!("step:{kind}:retry"),
             What::StepOutput { .. } => format!("step:{kind}:output"),
             What::StepStored { .. } => format!("step:{kind}:stored"),

@@ -16,6 +16,8 @@ pub struct Record {
     /// The steps that lead to it, and itself.
     pub path: String,
     pub status: Option<Status>,
+    /// It was going on when the run paused.
+    pub paused: bool,
     /// What it stored.
     pub output: Value,
     pub error: Option<String>,
@@ -197,6 +199,7 @@ impl Records {
             id: step.map_or_else(String::new, |step| step.id.clone()),
             path: step.map_or_else(String::new, |step| step.path.clone()),
             status: None,
+            paused: false,
             output: Value::Null,
             error: None,
             exit_code: None,
@@ -231,8 +234,10 @@ impl Records {
                     return;
                 };
                 self.update(place, event);
-                if let What::StepEnd { status, .. } = event.what {
-                    self.ended(number, place, status);
+                match event.what {
+                    What::StepEnd { status, .. } => self.ended(number, place, status),
+                    What::StepPause => self.ended(number, place, Status::Cancelled),
+                    _ => {}
                 }
             }
         }
@@ -290,6 +295,10 @@ impl Records {
             What::StepStored { value } if self.keep == Keep::All => record.output = value.clone(),
             What::StepWarning { text } if self.keep == Keep::All => {
                 record.warnings.push(text.clone());
+            }
+            What::StepPause => {
+                record.paused = true;
+                record.ended_ms = event.at_ms;
             }
             What::StepEnd { status, result, .. } => {
                 record.status = Some(*status);

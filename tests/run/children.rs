@@ -1,7 +1,7 @@
 //! Deadlines, signals, and that nothing outlives a run.
 
 use crate::binary::{Folder, Running, eventually, fixture, processes_with};
-use crate::{amplifier, report, step, text_of};
+use crate::{amplifier, report, run, step, text_of};
 use std::time::{Duration, Instant};
 
 const SOON: Duration = Duration::from_secs(20);
@@ -491,4 +491,49 @@ fn what_was_there_before_rrc_is_not_ended_by_it() {
     assert!(alive(pid));
     all_gone("sleep 32181");
     folder.sh(&format!("kill {pid}")).go();
+}
+
+/// A recipe has no process of its own: its code is 0, or that of the step that failed it.
+#[test]
+fn a_recipe_has_an_exit_code() {
+    let folder = Folder::new();
+    for (name, step) in [
+        ("good", "command: echo hi"),
+        ("three", "command: exit 3"),
+        ("text", "command: echo no, parse_json: true"),
+        ("slow", "command: sleep 60"),
+    ] {
+        let steps = format!("- {{id: x, type: bash, {step}}}\n");
+        folder.write(&format!("{name}.yaml"), amplifier(&steps));
+    }
+    let call = |id: &str, how: &str| {
+        format!("- {{id: {id}, on_error: continue, output_exit_code: {id}_code, {how}}}\n")
+    };
+    let steps = [
+        call("good", "type: recipe, recipe: good.yaml"),
+        call("three", "type: recipe, recipe: three.yaml"),
+        call("text", "type: recipe, recipe: text.yaml"),
+        call("slow", "type: recipe, recipe: slow.yaml, timeout: 0.2"),
+        call("inline", "type: template, template: sleep 60, timeout: 0.2"),
+        "- {id: pick, type: bash, command: printf good.yaml, output: name}\n".to_string(),
+        call("found", "type: recipe, recipe: '{{name}}'"),
+        call(
+            "each",
+            "type: recipe, foreach: '{{list}}', recipe: good.yaml",
+        ),
+    ];
+    let recipe = format!("context: {{list: [1]}}\n{}", amplifier(&steps.concat()));
+    folder.write("a.yaml", recipe);
+    let all = run(&folder, &[], 0);
+    for (id, code) in [
+        ("good", 0),
+        ("three", 3),
+        ("text", 1),
+        ("slow", 124),
+        ("inline", 124),
+        ("found", 0),
+        ("each", 0),
+    ] {
+        assert_eq!(all["context"][format!("{id}_code")], code, "{id}: {all}");
+    }
 }

@@ -271,3 +271,28 @@ fn a_plan_may_say_any_depth() {
     let said = folder.rrc(&["run", "a.rrb"]).go().exits(1);
     assert!(said.out.contains("deeper than"), "{said:?}");
 }
+
+/// The limits of the first recipe hold for all of it, also for what is found on the way.
+#[test]
+fn steps_of_recipes_that_are_found_count_against_the_limit() {
+    for (limit, code) in [(7, 1), (8, 0)] {
+        let folder = Folder::new();
+        folder.write(
+            "two.yaml",
+            "name: two\nsteps:\n- {id: x, command: 'true'}\n- {id: y, command: 'true'}\n",
+        );
+        folder.write(
+            "a.yaml",
+            format!(
+                "name: a\nrecursion: {{max_total_steps: {limit}}}\ncontext: {{items: [1, 2, 3]}}\n\
+                 steps:\n- {{id: n, command: echo two}}\n\
+                 - {{id: l, foreach: '{{{{items}}}}', recipe: '{{{{n}}}}'}}\n"
+            ),
+        );
+        let args = ["run", "a.yaml", "--dialect", "amplihack"];
+        let said = folder.rrc(&args).go().exits(code);
+        if code > 0 {
+            said.out_has("more than 7 steps ran");
+        }
+    }
+}

@@ -362,7 +362,8 @@ fn what_would_run_is_shown_with_all_that_decides_about_it() {
 fn a_timeout_that_a_hole_gives_keeps_its_fraction_and_must_be_one() {
     let recipe = |seconds: &str| {
         format!(
-            "name: t\nversion: 1.0.0\ndescription: d\ncontext: {{t: {seconds}}}\nsteps:\n\
+            "name: t\nversion: 1.0.0\ndescription: d\nsteps:\n\
+             - {{id: m, type: bash, command: printf %s {seconds}, output: t}}\n\
              - {{id: a, type: bash, command: sleep 1.5, timeout: '{{{{t}}}}'}}\n"
         )
     };
@@ -397,10 +398,11 @@ fn a_loop_of_several_steps_gives_what_its_last_turn_gave() {
 
 #[test]
 fn a_list_may_be_as_long_as_a_value_says() {
-    let recipe = "name: t\nversion: 1.0.0\ndescription: d\ncontext: {l: [1, 2], m: 2}\nsteps:\n\
+    let recipe = "name: t\nversion: 1.0.0\ndescription: d\ncontext: {l: [1, 2], n: 2}\nsteps:\n\
+                  - {id: m, type: bash, command: 'printf %s {{n}}', output: m}\n\
                   - {id: a, type: bash, foreach: '{{l}}', max_iterations: '{{m}}', command: 'true'}\n";
     report(recipe, &[], 0);
-    let said = report(recipe, &["--set", "m=1"], 1);
+    let said = report(recipe, &["--set", "n=1"], 1);
     let error = said["error"].as_str().unwrap();
     assert!(
         error.contains("more items than `max_iterations`"),

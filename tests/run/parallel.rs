@@ -92,3 +92,80 @@ fn no_more_run_at_once_than_there_are_descriptors_for() {
         folder.sh(&run).go().exits(0);
     }
 }
+
+/// What an iteration gives is what the last of its steps gave that ran, beside others or not.
+#[test]
+fn a_group_gives_the_value_of_an_iteration() {
+    let z = "{id: z, command: 'echo z{{n}}'}";
+    let a = "{id: a, parallel_group: g, command: 'echo a{{n}}'}";
+    let b = "{id: b, parallel_group: g, command: 'echo b{{n}}'";
+    let over = "foreach: '{{xs}}', as: n";
+    let twice = "while_condition: 'true', max_while_iterations: 2";
+    let turns = |steps: String| steps.replace("{{n}}", "{{_loop_iteration}}");
+    for (around, steps, expected) in [
+        (over, format!("{z}, {a}, {b}}}"), ["b1", "b2"]),
+        (over, format!("{a}, {b}}}"), ["b1", "b2"]),
+        (
+            over,
+            format!("{z}, {a}, {b}, condition: 'n == 1'}}"),
+            ["b1", "a2"],
+        ),
+        (
+            over,
+            format!(
+                "{z}, {a}, {{id: b, parallel_group: g, command: 'exit 1', on_error: skip_remaining, condition: 'n > 2'}}"
+            ),
+            ["a1", "a2"],
+        ),
+        (
+            "foreach: '{{xs}}', as: n, parallel: true",
+            format!("{z}, {a}, {b}}}"),
+            ["b1", "b2"],
+        ),
+        (
+            "foreach: '{{xs}}', as: n, timeout: 60",
+            format!("{z}, {a}, {b}}}"),
+            ["b1", "b2"],
+        ),
+        (twice, turns(format!("{z}, {a}, {b}}}")), ["b1", "b2"]),
+    ] {
+        for (bind, expected) in [
+            ("collect", serde_json::json!(expected)),
+            ("output", serde_json::json!(expected[1])),
+        ] {
+            let recipe = format!(
+                "# rrc: dialect = amplihack\nname: a\ncontext: {{xs: [1, 2]}}\nsteps:\n\
+                 - {{id: l, {around}, {bind}: got, steps: [{steps}]}}\n"
+            );
+            let all = crate::report(&recipe, &[], 0);
+            assert_eq!(all["context"]["got"], expected, "{recipe}");
+        }
+    }
+}
+
+/// Whichever comes first, in time or in the file: a failure is not made up for by a step that only
+/// ends the rest.
+#[test]
+fn a_failure_counts_before_what_only_ends_the_rest() {
+    let (skips, fails) = (
+        "id: a, type: bash, command: 'exit 3', on_error: skip_remaining",
+        "id: b, type: bash, command: 'sleep 0.1; exit 4'",
+    );
+    let group = ", parallel_group: g";
+    let lists = [
+        format!("steps: [{{{skips}{group}}}, {{{fails}{group}}}]\n"),
+        format!("steps: [{{{fails}{group}}}, {{{skips}{group}}}]\n"),
+        format!("schedule: graph\nsteps: [{{{skips}}}, {{{fails}}}]\n"),
+        format!(
+            "context: {{xs: [1, 2]}}\nsteps: [{{id: l, foreach: '{{{{xs}}}}', parallel: true, steps: \
+             [{{{skips}, condition: '{{{{item}}}} == 1'}}, {{{fails}}}]}}]\n"
+        ),
+    ];
+    for list in lists {
+        let recipe = format!(
+            "# rrc: dialect = amplifier\nname: a\ndescription: a test\nversion: 1.0.0\n{list}"
+        );
+        let all = crate::report(&recipe, &[], 1);
+        assert_eq!(all["status"], "failed", "{recipe}");
+    }
+}

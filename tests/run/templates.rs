@@ -446,3 +446,39 @@ fn what_a_recovery_says_of_itself_counts() {
     let said = folder.rrc(&["run", "t.json"]).go().exits(1);
     assert!(!said.out.contains("after"), "{said:?}");
 }
+
+/// Two steps that run at once have commands of the same names, so each path says in which it is.
+#[test]
+fn the_path_of_a_command_begins_with_its_step() {
+    let group = |id: &str| {
+        format!(
+            "- {{id: {id}, parallel_group: g, type: template, template: [\"true\", {{template: [\"true\"], parallel: true}}]}}\n"
+        )
+    };
+    let ids = ["t", "te", "template", "u"];
+    let recipe = amplifier(&ids.map(group).concat());
+    let recipe = format!("# rrc: dialect = amplifier\n{recipe}");
+    let folder = Folder::with("a.yaml", recipe);
+    let args = ["run", "a.yaml", "--output-format", "events"];
+    let said = folder.rrc(&args).go().exits(0).out;
+    for id in ids {
+        for inner in [
+            "",
+            "/template[0]",
+            "/template[1]",
+            "/template[1].template[0]",
+        ] {
+            let path = format!("\"path\":\"{id}{inner}\"");
+            assert!(said.contains(&path), "no {path} in {said}");
+        }
+    }
+    assert!(!said.contains("\"path\":\"template["), "{said}");
+}
+
+/// No shell says 127 of a command of a template: that there is no such program is final all the same.
+#[test]
+fn a_template_whose_program_is_missing_is_not_tried_again() {
+    let step = "- {id: a, type: template, template: no-such-program-anywhere, retry: {max_attempts: 3, initial_delay: 0}}\n";
+    let all = crate::report(&amplifier(step), &[], 1);
+    assert_eq!(crate::step(&all, "a")["attempts"], 1, "{all}");
+}

@@ -2,6 +2,7 @@
 
 use crate::binary::{Folder, fixture};
 use crate::{amplifier, report, run, step};
+use serde_json::json;
 use std::fmt::Write;
 
 /// A value that no environment string can hold, with everything in it that a shell would act on.
@@ -341,5 +342,88 @@ fn long_values_arrive_where_few_descriptors_may_be_open() {
         let script = format!("ulimit -n {least}; exec \"$RRC\" run a.yaml --output-format json");
         let all = folder.sh(&script).go().exits(0).json();
         assert_eq!(all["context"]["size"], "300000\n", "{least}");
+    }
+}
+
+/// What the file would be told of its defaults, a run is told of what it is given, before a step runs; but
+/// only of what it certainly comes to.
+#[test]
+fn values_that_cannot_be_used_are_refused_before_anything_runs() {
+    let first = "- {id: z, type: bash, command: touch RAN}\n";
+    let child = format!(
+        "context: {{l: []}}\n{}",
+        amplifier("- {id: x, type: bash, foreach: '{{l}}', command: echo}\n")
+    );
+    let each = "type: bash, foreach: '{{o.l}}', command: echo";
+    for (step, set, refused) in [
+        ("type: bash, command: 'echo {{o.k}}'", "o={\"z\":1}", true),
+        ("type: bash, command: 'echo {{o.k}}'", "o=text", true),
+        (
+            "type: bash, command: 'echo', condition: '{{o.k}} == 1'",
+            "o={\"z\":1}",
+            true,
+        ),
+        (each, "o={\"l\":5}", true),
+        ("type: bash, command: echo, timeout: '{{n}}'", "n=abc", true),
+        ("type: bash, command: echo, timeout: '{{n}}'", "n=0", true),
+        (
+            "type: bash, command: echo, foreach: '{{l}}', max_iterations: '{{n}}'",
+            "n=abc",
+            true,
+        ),
+        (
+            "type: recipe, recipe: sub.yaml, context: {l: '{{l}}'}",
+            "l=5",
+            true,
+        ),
+        ("type: bash, command: 'echo {{o.k}}'", "o={\"k\":2}", false),
+        (each, "o={\"l\":[]}", false),
+        (
+            "type: bash, command: 'echo {{o.k}}', condition: '{{n}} == 2'",
+            "o={\"z\":1}",
+            false,
+        ),
+        (
+            "type: bash, command: 'echo {{o.k}}', on_error: continue",
+            "o={\"z\":1}",
+            false,
+        ),
+        (
+            "type: bash, command: 'echo', condition: '{{n}} == 2 and {{o.k}} == 1'",
+            "o={\"z\":1}",
+            false,
+        ),
+    ] {
+        let folder = Folder::with("sub.yaml", &child);
+        let context = "context: {o: {k: 1, l: []}, n: 1, l: []}\n";
+        let steps = format!("{first}- {{id: a, {step}}}\n");
+        folder.write("a.yaml", format!("{context}{}", amplifier(&steps)));
+        let code = if refused { 2 } else { 0 };
+        folder.rrc(&["run", "a.yaml", "-s", set]).go().exits(code);
+        assert_eq!(folder.has("RAN"), !refused, "{step} with {set}");
+    }
+}
+
+/// `--vars` is read as the recipe is: what `yes` and `010` are is for its dialect to say.
+#[test]
+fn a_file_of_variables_is_read_as_the_recipe_is() {
+    let folder = Folder::new();
+    folder.write("v.yaml", "a: yes\nb: 010\nc: 1_000\nd: 1:30\n");
+    folder.write("v.json", "{\"a\": \"yes\"}");
+    let context = "context: {a: 0, b: 0, c: 0, d: 0}\n";
+    let old = json!({"a": true, "b": 8, "c": 1000, "d": 90});
+    let new = json!({"a": "yes", "b": "010", "c": "1_000", "d": "1:30"});
+    for (dialect, expected) in [("amplifier", old), ("amplihack", new)] {
+        let step = "- {id: x, type: bash, command: 'true'}\n";
+        folder.write(
+            "a.yaml",
+            format!("# rrc: dialect = {dialect}\n{context}{}", amplifier(step)),
+        );
+        let all = run(&folder, &["--vars", "v.yaml"], 0);
+        for name in ["a", "b", "c", "d"] {
+            assert_eq!(all["context"][name], expected[name], "{name} in {dialect}");
+        }
+        let all = run(&folder, &["--vars", "v.json"], 0);
+        assert_eq!(all["context"]["a"], "yes");
     }
 }

@@ -1,6 +1,7 @@
 //! What the walker keeps while it walks: a line of control, its variables, the values of a loop.
 
-use rrc_compiler::ir::{Bind, Graph, Node, Read, Step};
+use rrc_compiler::ir::{Action, Bind, Graph, Node, Read, Step};
+use rrc_vm::fault::{Failure, FailureKind};
 use rrc_vm::value::{Map, Value};
 use std::rc::Rc;
 
@@ -44,6 +45,19 @@ impl Given {
 
 pub fn binds_value(step: &Step) -> bool {
     step.bind.iter().any(|bind| bind.read == Read::Value)
+}
+
+/// Whether a program could not be started at all.
+pub fn cannot_start(failure: &Failure) -> bool {
+    use FailureKind::{CommandNotFound, InvalidCwd, PermissionDenied, SpawnFailed};
+    matches!(
+        failure.kind,
+        CommandNotFound | InvalidCwd | PermissionDenied | SpawnFailed
+    )
+}
+
+pub fn calls(step: &Step) -> bool {
+    matches!(&step.node, Node::Act(action) if matches!(**action, Action::Call(_)))
 }
 
 pub fn set(task: &mut Task, name: &str, value: Value) {

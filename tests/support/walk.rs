@@ -5,7 +5,9 @@
 //! order cannot be seen. The machine has to come to the same trace in every order.
 
 use super::ir_eval::{call, eval, fail, is_true};
-use super::ir_task::{Given, Iterations, Shadow, Task, binds_value, bound_names, set};
+use super::ir_task::{
+    Given, Iterations, Shadow, Task, binds_value, bound_names, calls, cannot_start, set,
+};
 use super::ir_trace::{AtOnce, Trace};
 use rrc_compiler::ir::{
     Action, Bind, Each, Growth, Guard, Node, OnFailure, Program, Read, Step, Store, While,
@@ -233,8 +235,7 @@ impl Walker<'_> {
             OnFailure::Continue { keep_output } => {
                 self.saw(if keep_output { "keep" } else { "continue" });
                 // What a step inside wrote is not what a recipe gives.
-                let calls = |action: &Action| matches!(action, Action::Call(_));
-                keep_output && !matches!(&step.node, Node::Act(action) if calls(action))
+                keep_output && !calls(step)
             }
         };
         if !matches!(step.node, Node::Act(_)) {
@@ -258,8 +259,12 @@ impl Walker<'_> {
         for bind in &step.bind {
             let value = match bind.read {
                 Read::Value => output.clone(),
-                // Nothing was started.
-                Read::ExitCode => known("exit_code").or(Some(Value::Int(126))),
+                Read::ExitCode => known("exit_code").or(Some(Value::Int(match failure.kind {
+                    FailureKind::Timeout => 124,
+                    _ if calls(step) => 1,
+                    // Nothing was started.
+                    _ => 126,
+                }))),
                 Read::Stderr => known("stderr").or(Some(Value::text(""))),
                 Read::Reply => None,
             };
@@ -290,7 +295,7 @@ impl Walker<'_> {
                 other => return other,
             };
             let code = field(&failure.data, "exit_code");
-            let hopeless = matches!(code, Some(Value::Int(126 | 127)));
+            let hopeless = cannot_start(&failure) || matches!(code, Some(Value::Int(126 | 127)));
             if hopeless && !last {
                 self.saw("hopeless");
             }
@@ -364,8 +369,7 @@ impl Walker<'_> {
             Node::Graph(_) => unreachable!("graphs are not generated"),
             Node::Par { branches, width } => {
                 self.saw("par");
-                self.par(branches, *width, task).map_err(plain)?;
-                Given::default()
+                self.par(branches, *width, wanted, task).map_err(plain)?
             }
             Node::Each(each) => Given::both(self.each(each, &step.id, task).map_err(plain)?),
             Node::While(body) => Given::both(self.repeat(body, &step.id, task).map_err(plain)?),
@@ -430,6 +434,8 @@ impl Walker<'_> {
         for bind in &step.bind {
             let read = match bind.read {
                 Read::Value => value.clone(),
+                Read::ExitCode if calls(step) => Value::Int(0),
+                Read::Stderr if calls(step) => Value::text(""),
                 Read::ExitCode => field(&reply, "exit_code").cloned().unwrap_or(Value::Null),
                 Read::Stderr => field(&reply, "stderr").cloned().unwrap_or(Value::Null),
                 Read::Reply => reply.clone(),
@@ -538,7 +544,7 @@ impl Walker<'_> {
                     Ok(()) => {}
                     // What runs is let to its end, and nothing more is started.
                     Err(Out::Failed(failure)) => {
-                        first.get_or_insert(Out::Failed(failure));
+                        first = Some(worse(first, Out::Failed(failure)));
                         break;
                     }
                     Err(other) => return Err(other),
@@ -553,7 +559,7 @@ impl Walker<'_> {
                 Err(Out::TooLong) => return Err(Out::TooLong),
                 Err(out) => {
                     run.add(Given::default());
-                    first.get_or_insert(out);
+                    first = Some(worse(first, out));
                 }
             }
         }
@@ -604,15 +610,28 @@ impl Walker<'_> {
         Ok(())
     }
 
-    fn par(&mut self, branches: &[Step], width: Option<u32>, task: &mut Task) -> Result<(), Out> {
+    fn par(
+        &mut self,
+        branches: &[Step],
+        width: Option<u32>,
+        wanted: bool,
+        task: &mut Task,
+    ) -> Result<Given, Out> {
         self.trace.record(&task.record).at_once = Some(AtOnce {
             width: width.unwrap_or(u32::MAX).max(1),
         });
         let mut first = None;
         let mut stored = Vec::new();
+        let mut given = Given::default();
         for branch in branches {
             let mut own = task.snapshot();
-            let out = self.step(branch, None, false, &mut own).err();
+            let out = match self.step(branch, None, wanted, &mut own) {
+                Ok(later) => {
+                    given = given.then(later);
+                    None
+                }
+                Err(out) => Some(out),
+            };
             // A branch that failed stores nothing; one that ended the unit came to its end.
             if !matches!(out, Some(Out::Failed(_))) {
                 let mut names = Vec::new();
@@ -626,14 +645,14 @@ impl Walker<'_> {
             }
             match out {
                 Some(Out::TooLong) => return Err(Out::TooLong),
-                Some(out) => drop(first.get_or_insert(out)),
+                Some(out) => first = Some(worse(first, out)),
                 None => {}
             }
         }
         for (name, value) in stored {
             set(task, &name, value);
         }
-        first.map_or(Ok(()), Err)
+        first.map_or(Ok(given), Err)
     }
 
     fn collected(
@@ -662,6 +681,15 @@ impl Walker<'_> {
             self.trace.own(&task.record, format!("output {result:?}"));
         }
         result
+    }
+}
+
+/// Of what ran at once the first failure counts, and before what only ended the unit.
+fn worse(first: Option<Out>, later: Out) -> Out {
+    match (first, later) {
+        (None | Some(Out::Ended), later @ Out::Failed(_)) => later,
+        (Some(first), _) => first,
+        (None, later) => later,
     }
 }
 

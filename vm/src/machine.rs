@@ -476,6 +476,16 @@ impl Machine {
         }
     }
 
+    /// Steps that were counted so far, and from how many on this machine counts: where one of
+    /// several runs, they share a limit.
+    pub fn counted(&self) -> u32 {
+        self.steps
+    }
+
+    pub fn count_from(&mut self, steps: u32) {
+        self.steps = steps;
+    }
+
     /// Fuel that was used so far.
     pub fn used_fuel(&self) -> u64 {
         self.limits.fuel - self.fuel - self.reserve

@@ -345,6 +345,14 @@ impl Lower<'_> {
         {
             let Some(name) = entry.name() else { continue };
             let what = format!("the rule of `{name}`");
+            if entry.value.list().is_some() {
+                let message = format!("{what} must be text, not a list");
+                self.report.add(
+                    Diagnostic::new(&codes::WRONG_TYPE, name_span(entry.value), message)
+                        .help(format!("write one of: {}", rules.join(", "))),
+                );
+                continue;
+            }
             let rule = text_of(&what, entry.value, self.dialect.schema, self.report);
             let Some(rule) = rule else { continue };
             if !rules.contains(&rule.text()) {

@@ -197,6 +197,9 @@ impl Lower<'_> {
             let foreign: Vec<&str> = own.iter().copied().filter(|f| fields.has(f)).collect();
             strange::foreign(fields, kind, other, &foreign, self.report);
         }
+        if kind == "recipe" {
+            strange::beside_recipe(fields, self.report);
+        }
         Some(strange::likely_kind(fields, kind))
     }
 

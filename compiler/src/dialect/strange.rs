@@ -234,7 +234,15 @@ pub fn likely_kind(fields: &Fields<'_>, kind: &'static str) -> &'static str {
 /// A step that holds others does not do anything itself.
 pub fn beside_steps(fields: &Fields<'_>, report: &mut Report) {
     const WORK: [&str; 6] = ["command", "prompt", "agent", "recipe", "template", "tool"];
-    const AROUND: [&str; 5] = ["shell", "stdin", "env", "cwd", "parse_json"];
+    const AROUND: [&str; 7] = [
+        "shell",
+        "stdin",
+        "env",
+        "cwd",
+        "parse_json",
+        "output_exit_code",
+        "output_stderr",
+    ];
     let place = |field: &str| fields.key_span(field).unwrap_or_else(|| fields.head());
     if let Some(field) = WORK.into_iter().find(|field| fields.has(field)) {
         let message = format!("`{field}` would never run: `steps` says what the step does");
@@ -256,6 +264,23 @@ pub fn beside_steps(fields: &Fields<'_>, report: &mut Report) {
     }
 }
 
+/// What another recipe does is for its own steps to say, and what it gives are values already.
+pub fn beside_recipe(fields: &Fields<'_>, report: &mut Report) {
+    const IDLE: [(&str, &str); 3] = [
+        ("cwd", "write `cwd` on the steps of the recipe that need it"),
+        ("env", "pass what its steps need with `context`"),
+        (
+            "parse_json",
+            "remove it: the variables of the recipe keep their types",
+        ),
+    ];
+    for (field, help) in IDLE.into_iter().filter(|(field, _)| fields.has(field)) {
+        let place = fields.key_span(field).unwrap_or_else(|| fields.head());
+        let message = format!("`{field}` has no effect on a step that runs a recipe");
+        report.add(Diagnostic::new(&codes::IDLE_FIELD, place, message).help(help));
+    }
+}
+
 /// What a loop over a list does not store: single results where they are collected, and what only
 /// one of several iterations that run at once could say.
 pub fn beside_results(fields: &Fields<'_>, at_once: bool, report: &mut Report) {
@@ -271,7 +296,7 @@ pub fn beside_results(fields: &Fields<'_>, at_once: bool, report: &mut Report) {
         let help = "remove it: `collect` has the results of all iterations";
         idle("output", Severity::Note, "where `collect` does", help);
     }
-    if at_once {
+    if at_once && !fields.has("steps") {
         for field in ["output_stderr", "output_exit_code"] {
             let help = "remove it, or print what is needed and `collect` it";
             idle(

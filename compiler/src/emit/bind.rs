@@ -5,6 +5,7 @@ use super::builder::{Label, Writer};
 use super::expr::SCOPE;
 use super::step::{Taken, Try, Ways};
 use crate::ir::{Action, Literal, Node, OnFailure, Read, Step, Store};
+use rrc_vm::fault::FailureKind;
 use rrc_vm::isa::Instr;
 
 impl Emitter<'_> {
@@ -123,6 +124,12 @@ impl Emitter<'_> {
             match bind.read {
                 Read::Value => w.push(Instr::Load { local: held }),
                 Read::Reply => w.push(Instr::Load { local: reply }),
+                // No process stands behind a recipe: that it came to its end is its success.
+                Read::ExitCode if calls(step) => w.push(Instr::Int { value: 0 }),
+                Read::Stderr if calls(step) => {
+                    let text = self.tables.text("");
+                    w.push(Instr::Text { text });
+                }
                 other => self.field(w, reply, field_of(other), failed),
             }
             w.push(Instr::SetVar {
@@ -181,7 +188,10 @@ impl Emitter<'_> {
             });
             w.push(Instr::Jump { to: w.to(next) });
             w.bind(none);
-            if let Some(unstarted) = unstarted(bind.read) {
+            if bind.read == Read::ExitCode {
+                self.code_of_timeout(w, failure, set);
+            }
+            if let Some(unstarted) = unstarted(step, bind.read) {
                 let constant = self.tables.literal(&unstarted);
                 w.push(Instr::Const { constant });
                 w.push(Instr::Jump { to: w.to(set) });
@@ -204,6 +214,26 @@ impl Emitter<'_> {
         }
         w.push(Instr::Take { local: failure });
         w.free(failure);
+    }
+
+    /// Goes to `set` with the exit code of what took too long, if that is why the step failed.
+    fn code_of_timeout(&mut self, w: &mut Writer, failure: u8, set: Label) {
+        let (other, next) = (w.label(), w.label());
+        w.push(Instr::Load { local: failure });
+        w.push(Instr::FailureMap {});
+        w.push(Instr::FieldOrNull {
+            name: self.tables.text("kind"),
+        });
+        w.push(Instr::Text {
+            text: self.tables.text(FailureKind::Timeout.word()),
+        });
+        w.push(Instr::EqByType { to: w.to(other) });
+        w.push(Instr::JumpUnless { to: w.to(next) });
+        w.push(Instr::Int { value: 124 });
+        w.push(Instr::Jump { to: w.to(set) });
+        w.bind(other);
+        w.push(Instr::Pop {});
+        w.bind(next);
     }
 
     /// Pushes what a failure knows of a field, or else what was said before it. A failure before
@@ -242,10 +272,11 @@ fn field_of(read: Read) -> &'static str {
 }
 
 /// What is read of a step that failed before anything of it was started: the same as of one that could
-/// not be, whatever the reason.
-fn unstarted(read: Read) -> Option<Literal> {
+/// not be, whatever the reason. A recipe has failed, though no process in it did.
+fn unstarted(step: &Step, read: Read) -> Option<Literal> {
     match read {
         Read::Value | Read::Reply => None,
+        Read::ExitCode if calls(step) => Some(Literal::Int(1)),
         Read::ExitCode => Some(Literal::Int(126)),
         Read::Stderr => Some(Literal::Text(String::new())),
     }
@@ -257,8 +288,11 @@ fn takes_value(step: &Step, value: Option<Taken>) -> bool {
 
 /// Of a recipe that failed, what the step in it wrote is not what the recipe gives.
 fn keeps_output(step: &Step) -> bool {
-    let calls = matches!(&step.node, Node::Act(action) if matches!(**action, Action::Call(_)));
-    !calls && step.on_failure == OnFailure::Continue { keep_output: true }
+    !calls(step) && step.on_failure == OnFailure::Continue { keep_output: true }
+}
+
+fn calls(step: &Step) -> bool {
+    matches!(&step.node, Node::Act(action) if matches!(**action, Action::Call(_)))
 }
 
 /// Stack: the output of a failed step, then what of it is stored: text, in the form the step

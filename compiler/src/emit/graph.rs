@@ -103,7 +103,7 @@ impl Emitter<'_> {
     }
 
     /// Takes the result of a task that has ended and goes to `again`; when there is none left, goes
-    /// on, or where the first that did not come to its end says.
+    /// on, or where the first that failed says, else where one that ended the unit does.
     fn join_any(
         &mut self,
         w: &mut Writer,
@@ -128,20 +128,21 @@ impl Emitter<'_> {
         });
         w.push(Instr::JumpIf { to: w.to(early) });
         w.push(Instr::Jump { to: w.to(again) });
-        w.bind(early);
-        w.push(Instr::Int { value: 0 });
-        w.push(Instr::Null {});
+        // What failed counts before what only ended the unit, whichever came first.
         w.bind(bad);
-        w.push(Instr::Load { local: broken });
-        w.push(Instr::JumpIf {
+        w.push(Instr::Load { local: first });
+        w.push(Instr::JumpFailed {
             to: w.to(bad_later),
         });
+        w.push(Instr::Pop {});
         w.push(Instr::Store { local: first });
         w.push(Instr::Pop {});
+        w.bind(early);
         w.push(Instr::True {});
         w.push(Instr::Store { local: broken });
         w.push(Instr::Jump { to: w.to(again) });
         w.bind(bad_later);
+        w.push(Instr::Pop {});
         w.push(Instr::Pop {});
         w.push(Instr::Pop {});
         w.push(Instr::Jump { to: w.to(again) });
@@ -163,6 +164,7 @@ impl Emitter<'_> {
         w: &mut Writer,
         step: &Step,
         set: &Set,
+        value: Option<Taken>,
         exits: Exits,
     ) -> Option<u8> {
         let before = set.others.then(|| w.local());
@@ -171,7 +173,7 @@ impl Emitter<'_> {
             w.push(Instr::Store { local: before });
         }
         self.before = before;
-        self.step(w, step, Opening::Step, None, exits);
+        self.step(w, step, Opening::Step, value, exits);
         before
     }
 
@@ -352,7 +354,7 @@ impl Emitter<'_> {
     }
 }
 
-/// The locals that say whether something went wrong, and what did first.
+/// The locals that say whether any did not come to its end, and what the first failed by, or null.
 #[derive(Clone, Copy)]
 struct Wrong {
     broken: u8,

@@ -180,7 +180,7 @@ impl Emitter<'_> {
         w.push(Instr::Null {});
         w.push(Instr::Store { local: broken });
         w.push(Instr::Tasks {});
-        let joining = Joining::begin(w);
+        let joining = Joining::begin(w, Some(broken));
         w.push(Instr::Jump { to: w.to(start) });
         w.bind(again);
         if each.pause_ms > 0 {
@@ -254,7 +254,7 @@ impl Emitter<'_> {
     }
 
     /// Waits for all tasks of the set on top, in the order in which they were started, and then
-    /// goes where the first of them that did not come to its end says.
+    /// goes where the first of them that failed says, else where one that ended the unit does.
     pub fn join(
         &mut self,
         w: &mut Writer,
@@ -262,7 +262,7 @@ impl Emitter<'_> {
         exits: Exits,
         take: impl FnOnce(&mut Self, &mut Writer, u8),
     ) {
-        let joining = Joining::begin(w);
+        let joining = Joining::begin(w, None);
         w.bind(joining.next);
         self.join_rest(w, joining, failed, exits, take);
     }
@@ -280,6 +280,7 @@ impl Emitter<'_> {
         let Joining {
             first,
             seen,
+            broken,
             result,
             ..
         } = joining;
@@ -298,13 +299,14 @@ impl Emitter<'_> {
         w.push(Instr::Jump {
             to: w.to(joining.next),
         });
-        w.bind(early);
-        w.push(Instr::Null {});
+        // What failed counts before what only ended the unit, whichever came first.
         w.bind(bad);
         let later = w.label();
-        w.push(Instr::Load { local: seen });
-        w.push(Instr::JumpIf { to: w.to(later) });
+        w.push(Instr::Load { local: first });
+        w.push(Instr::JumpFailed { to: w.to(later) });
+        w.push(Instr::Pop {});
         w.push(Instr::Store { local: first });
+        w.bind(early);
         w.push(Instr::True {});
         w.push(Instr::Store { local: seen });
         w.push(Instr::Jump {
@@ -312,15 +314,18 @@ impl Emitter<'_> {
         });
         w.bind(later);
         w.push(Instr::Pop {});
+        w.push(Instr::Pop {});
         w.push(Instr::Jump {
             to: w.to(joining.next),
         });
         w.bind(joined);
         w.push(Instr::Load { local: seen });
         w.push(Instr::JumpUnless { to: w.to(none) });
-        w.push(Instr::Load { local: first });
-        w.push(Instr::JumpFailed { to: w.to(failed) });
-        w.push(Instr::Pop {});
+        for local in [Some(first), broken].into_iter().flatten() {
+            w.push(Instr::Load { local });
+            w.push(Instr::JumpFailed { to: w.to(failed) });
+            w.push(Instr::Pop {});
+        }
         self.end_early(w, exits);
         w.bind(none);
         for local in [first, seen, result] {
@@ -439,26 +444,42 @@ impl Emitter<'_> {
     }
 
     /// Each branch is a task on a snapshot; what it binds is stored when all have ended, in file
-    /// order. Stack before: the open step; after: the open step and null.
+    /// order, and the last that has a value gives it. Stack before: the open step; after: the open step and null.
     pub fn par(
         &mut self,
         w: &mut Writer,
-        branches: &[Step],
-        width: Option<u32>,
+        (branches, width): (&[Step], Option<u32>),
+        value: Option<Taken>,
         failed: Label,
         exits: Exits,
     ) {
         let stored = self.tables.text("bound");
+        let fields = [self.tables.text("value"), self.tables.text("collected")];
+        let none = value.map(|_| self.tables.text("the step has no value"));
         w.push(Instr::Tasks {});
         for branch in branches {
             let set = set_by(self.program, branch);
             let function = self.task(
                 &branch.id,
                 &[Kind::Map, Kind::Int],
-                |emitter, w, exits| emitter.step_on_copy(w, branch, &set, exits),
-                |emitter, w, before| {
+                |emitter, w, exits| {
+                    let own = none.map(|message| Taken::unset(w, message));
+                    let before = emitter.step_on_copy(w, branch, &set, own, exits);
+                    (before, own)
+                },
+                |emitter, w, (before, own)| {
                     emitter.set_map(w, &set, *before);
                     w.push(Instr::Put { name: stored });
+                    for (local, name) in own.iter().flat_map(|own| own.locals()).zip(fields) {
+                        let (unset, next) = (w.label(), w.label());
+                        w.push(Instr::Load { local });
+                        w.push(Instr::JumpFailed { to: w.to(unset) });
+                        w.push(Instr::Put { name });
+                        w.push(Instr::Jump { to: w.to(next) });
+                        w.bind(unset);
+                        w.push(Instr::Pop {});
+                        w.bind(next);
+                    }
                 },
             );
             if let Some(width) = width {
@@ -485,6 +506,15 @@ impl Emitter<'_> {
             w.bind(over);
             w.push(Instr::Pop {});
             w.free(kept);
+            for (local, name) in value.iter().flat_map(|value| value.locals()).zip(fields) {
+                let unset = w.label();
+                let scope = result;
+                w.push(Instr::HasVar { scope, name });
+                w.push(Instr::JumpUnless { to: w.to(unset) });
+                w.push(Instr::VarOrNull { scope, name });
+                w.push(Instr::Store { local });
+                w.bind(unset);
+            }
         });
         w.push(Instr::Null {});
     }
@@ -597,9 +627,11 @@ pub const ENDED: &str = "ended";
 /// Tasks whose results are being taken.
 #[derive(Clone, Copy)]
 struct Joining {
-    /// What the first of them came to that did not come to its end, and whether there is one.
+    /// What the first of them failed by, or null, and whether any did not come to its end.
     first: u8,
     seen: u8,
+    /// What kept the others from being started, if anything did, or null.
+    broken: Option<u8>,
     result: u8,
     /// Where to go for the next result, where to wait for it, and where it is taken.
     next: Label,
@@ -608,7 +640,7 @@ struct Joining {
 }
 
 impl Joining {
-    fn begin(w: &mut Writer) -> Joining {
+    fn begin(w: &mut Writer, broken: Option<u8>) -> Joining {
         let (first, seen, result) = (w.local(), w.local(), w.local());
         w.push(Instr::Null {});
         w.push(Instr::Store { local: first });
@@ -618,6 +650,7 @@ impl Joining {
         Joining {
             first,
             seen,
+            broken,
             result,
             next,
             wait,

@@ -9,6 +9,7 @@ use super::bind::may_say;
 use super::builder::{Label, Writer};
 use super::expr::{self, DEPTH, SCOPE};
 use crate::ir::{Action, Attempts, Growth, Guard, Literal, Node, OnFailure, Step, Store};
+use rrc_vm::fault::FailureKind;
 use rrc_vm::isa::{Builtin, Instr, Kind, Short, Status};
 use rrc_vm::plan::{HostCall, HostKind, NeedKind};
 
@@ -39,6 +40,24 @@ impl Taken {
             w.push(Instr::Load { local: self.value });
             w.push(Instr::Store { local: collected });
         }
+    }
+
+    /// New locals that hold a failure, which no value is, until there is a value.
+    pub fn unset(w: &mut Writer, message: u32) -> Taken {
+        let new = |w: &mut Writer| {
+            let local = w.local();
+            w.push(Instr::Fail { message });
+            w.push(Instr::Store { local });
+            local
+        };
+        Taken {
+            value: new(w),
+            collected: Some(new(w)),
+        }
+    }
+
+    pub fn locals(self) -> impl Iterator<Item = u8> {
+        [Some(self.value), self.collected].into_iter().flatten()
     }
 
     fn uncollected(self) -> Taken {
@@ -450,6 +469,19 @@ impl Emitter<'_> {
             to: w.to(give_up_over),
         });
         w.push(Instr::JumpIf { to: w.to(give_up) });
+        // Of a command that no shell stands before, the code does not say that there is no such program.
+        let kinds = UNSTARTABLE.map(|kind| Literal::Text(kind.word().to_string()));
+        let kinds = self.tables.literal(&Literal::List(kinds.into()));
+        w.push(Instr::Load { local: failure });
+        w.push(Instr::FailureMap {});
+        w.push(Instr::FieldOrNull {
+            name: self.tables.text("kind"),
+        });
+        w.push(Instr::Const { constant: kinds });
+        w.push(Instr::InByType {
+            to: w.to(give_up_over),
+        });
+        w.push(Instr::JumpIf { to: w.to(give_up) });
     }
 
     fn grow(&mut self, w: &mut Writer, attempts: &Attempts, pause: u8, failed: Label) {
@@ -559,10 +591,20 @@ impl Emitter<'_> {
             Node::Graph(graph) => self.graph(w, graph, failed, exits),
             Node::Each(each) => self.each(w, each, number, value, failed, exits),
             Node::While(body) => self.repeat(w, body, number, value, failed, exits),
-            Node::Par { branches, width } => self.par(w, branches, *width, failed, exits),
+            Node::Par { branches, width } => {
+                self.par(w, (branches, *width), value, failed, exits);
+            }
         }
     }
 }
+
+/// What a failure is of that comes again however often it is tried.
+const UNSTARTABLE: [FailureKind; 4] = [
+    FailureKind::CommandNotFound,
+    FailureKind::PermissionDenied,
+    FailureKind::InvalidCwd,
+    FailureKind::SpawnFailed,
+];
 
 /// Where control goes from a try.
 #[derive(Clone, Copy)]

@@ -61,6 +61,45 @@ impl<'a> UnitFacts<'a> {
 }
 
 pub fn infer<'a>(program: &'a Program, given: Option<&Map>) -> Facts<'a> {
+    let outside = match given {
+        Some(given) => Outside::Unknown(given),
+        None => Outside::Nothing,
+    };
+    infer_with(program, outside)
+}
+
+/// The same where the values that were given are known as if they stood in the file, and nobody gives
+/// others. They are the defaults of the program already.
+pub fn infer_given<'a>(program: &'a Program, given: &Map) -> Facts<'a> {
+    infer_with(program, Outside::Known(given))
+}
+
+/// What comes from outside.
+#[derive(Clone, Copy)]
+enum Outside<'g> {
+    Nothing,
+    /// What these variables are is left open.
+    Unknown(&'g Map),
+    Known(&'g Map),
+}
+
+impl Outside<'_> {
+    /// What a variable is that is given; none if it is not.
+    fn kind(self, name: &str) -> Option<Type> {
+        match self {
+            Outside::Nothing => None,
+            Outside::Unknown(given) => given.contains_key(name).then(Type::unknown),
+            Outside::Known(given) => given.get(name).map(|value| of_value(value).widened()),
+        }
+    }
+
+    /// Whether a variable may be something else than what the file says.
+    fn is_open(self, name: &str) -> bool {
+        matches!(self, Outside::Unknown(given) if given.contains_key(name))
+    }
+}
+
+fn infer_with<'a>(program: &'a Program, outside: Outside<'_>) -> Facts<'a> {
     let steps = program.units.iter().map(|unit| unit.steps.len()).sum();
     let mut work = Work {
         program,
@@ -78,7 +117,7 @@ pub fn infer<'a>(program: &'a Program, given: Option<&Map>) -> Facts<'a> {
         looked: false,
         give_up: false,
     };
-    work.inputs(given);
+    work.inputs(outside);
     let callees: Vec<Vec<usize>> = program.units.iter().map(|unit| callees(unit)).collect();
     let mut seen: Vec<Vec<u32>> = vec![Vec::new(); program.units.len()];
     for round in 0.. {
@@ -106,7 +145,7 @@ pub fn infer<'a>(program: &'a Program, given: Option<&Map>) -> Facts<'a> {
             break;
         }
     }
-    work.settle_defaults(given);
+    work.settle_defaults(outside);
     work.facts
 }
 
@@ -228,18 +267,14 @@ impl<'a> Work<'a> {
         }
     }
 
-    fn inputs(&mut self, given: Option<&Map>) {
+    fn inputs(&mut self, outside: Outside<'_>) {
         for (number, unit) in self.program.units.iter().enumerate() {
             if unit.open {
                 self.open(number);
             }
             for input in &unit.inputs {
-                let outside = number == 0 && is_given(given, &input.name);
-                let kind = if outside {
-                    Type::unknown()
-                } else {
-                    of_default(&input.default)
-                };
+                let given = outside.kind(&input.name).filter(|_| number == 0);
+                let kind = given.unwrap_or_else(|| of_default(&input.default));
                 self.set(number, &input.name, &kind);
             }
             for name in &unit.given {
@@ -248,7 +283,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    fn settle_defaults(&mut self, given: Option<&Map>) {
+    fn settle_defaults(&mut self, outside: Outside<'_>) {
         let mut main_is_called = false;
         for step in self.program.units.iter().flat_map(|unit| &unit.steps) {
             visit::calls(step, &mut |call| main_is_called |= call.target == Some(0));
@@ -271,8 +306,8 @@ impl<'a> Work<'a> {
             }
             let called = number > 0 || main_is_called;
             for input in &unit.inputs {
-                let outside = called || facts.open || is_given(given, &input.name);
-                if !outside && !facts.set_at.contains_key(input.name.as_str()) {
+                let open = called || facts.open || outside.is_open(&input.name);
+                if !open && !facts.set_at.contains_key(input.name.as_str()) {
                     facts.defaults.insert(&input.name, input);
                 }
             }
@@ -491,10 +526,6 @@ impl<'a> Work<'a> {
         let versions = (self.versions[from], self.versions[to]);
         self.copied.insert((from, to), (versions, news));
     }
-}
-
-fn is_given(given: Option<&Map>, name: &str) -> bool {
-    given.is_some_and(|given| given.contains_key(name))
 }
 
 fn element(list: &Type) -> Type {

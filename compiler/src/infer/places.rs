@@ -15,11 +15,12 @@ pub enum Place<'p, 'a> {
     Guard(&'a Guard),
     /// A loop, with the type of what it goes over.
     Each { each: &'a Each, over: &'p Type },
-    /// A value that must be an integer: a deadline, or what a script counts with.
+    /// A value that must be a number: the field of a step that wants it, and what kind of number that
+    /// takes, or what a script counts with.
     Integer {
         value: &'a Expr,
         of: &'p Type,
-        deadline: bool,
+        field: Option<(&'static str, &'static str)>,
     },
     /// A value that is a path, or a part of one.
     Path {
@@ -120,7 +121,7 @@ impl<'a> Walk<'_, 'a> {
                 self.show(&Place::Integer {
                     value: &var.value,
                     of: &of,
-                    deadline: false,
+                    field: None,
                 });
             }
         }
@@ -132,12 +133,13 @@ impl<'a> Walk<'_, 'a> {
         }
         if let Some(deadline) = &step.deadline {
             self.expr(deadline);
-            if let ExprKind::Seconds { of: value, .. } = &deadline.kind {
+            if let ExprKind::Seconds { of: value, none } = &deadline.kind {
+                let kind = if *none { "seconds_or_none" } else { "seconds" };
                 let of = Scope::new(self.facts, self.unit, &self.locals).of(value);
                 self.show(&Place::Integer {
                     value,
                     of: &of,
-                    deadline: true,
+                    field: Some(("timeout", kind)),
                 });
             }
         }
@@ -169,7 +171,7 @@ impl<'a> Walk<'_, 'a> {
             self.show(&Place::Integer {
                 value: limit,
                 of: &of,
-                deadline: true,
+                field: Some(("max_iterations", "count")),
             });
         }
         self.show(&Place::Each { each, over: &over });
@@ -200,7 +202,7 @@ impl<'a> Walk<'_, 'a> {
                 agent.cwd.iter().for_each(|text| self.path(text));
             }
             Action::Call(call) => {
-                self.text(&call.recipe);
+                self.path(&call.recipe);
                 for (_, value) in &call.context {
                     self.expr(value);
                 }

@@ -137,7 +137,7 @@ pub struct Step {
     pub deadline: Option<Expr>,
     pub on_failure: OnFailure,
     /// What of the output is the value of the step. A sequence has the value of its last step that
-    /// has one, a loop see there; steps at once have none.
+    /// has one, steps at once that of the last in the order of the file, a loop see there.
     pub store: Store,
     /// What an action sets when it succeeded or, as far as `on_failure` lets it, when all attempts
     /// failed: a failed attempt sets nothing.

@@ -11,6 +11,7 @@ mod environment;
 mod field_of_text;
 mod flow;
 pub mod given;
+mod given_values;
 mod in_number;
 mod known;
 mod never_equal;
@@ -199,6 +200,8 @@ pub static VALUES: &[ValueLint] = &[
         check: newline_in_path::check,
     },
 ];
+
+pub use given_values::judge;
 
 pub fn lint(program: &Program, links: &Links<'_>, facts: &Facts<'_>, report: &mut Report) {
     let survey = Survey::new(program, links);

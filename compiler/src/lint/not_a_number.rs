@@ -6,25 +6,31 @@ use crate::diagnostic::{Diagnostic, Report};
 use crate::infer::types::is_numeric;
 use crate::infer::{Kind, Place, Scope};
 use crate::ir::Literal;
+use rrc_vm::flow::fit;
+use rrc_vm::value::Value;
 
 pub fn check(place: &Place<'_, '_>, scope: Scope<'_, '_>, report: &mut Report) {
-    let Place::Integer {
-        value,
-        of,
-        deadline,
-    } = place
-    else {
+    let Place::Integer { value, of, field } = place else {
         return;
     };
     // A script checks its numbers when it runs, and may not come to that.
-    let severity = match deadline {
-        true => Severity::Error,
-        false => Severity::Warning,
+    let severity = match field {
+        Some(_) => Severity::Error,
+        None => Severity::Warning,
     };
     let what = words::quoted(value);
-    let (severity, message) = match scope.default(value) {
-        Some(Literal::Int(_) | Literal::Float(_) | Literal::Null) => return,
-        Some(Literal::Text(text)) if is_numeric(text) => return,
+    let default = scope.default(value);
+    let is_number = match default {
+        Some(Literal::Int(_) | Literal::Float(_)) => true,
+        Some(Literal::Text(text)) => is_numeric(text),
+        _ => false,
+    };
+    let (severity, message) = match default {
+        Some(Literal::Null) => return,
+        Some(number) if is_number => match field.and_then(|field| refused(number, field)) {
+            Some(why) => (severity, format!("{what} cannot be used here: {why}")),
+            None => return,
+        },
         Some(default) if words::is_placeholder(default) => (
             Severity::Warning,
             format!("{what} is no number unless one is given"),
@@ -54,4 +60,12 @@ pub fn check(place: &Place<'_, '_>, scope: Scope<'_, '_>, report: &mut Report) {
             .severity(severity)
             .help("give it a number"),
     );
+}
+
+/// Why a field does not take a number, as it would say when the step runs.
+fn refused(number: &Literal, (name, kind): (&str, &str)) -> Option<String> {
+    let wanted = [("name", name), ("kind", kind)];
+    let wanted = wanted.map(|(name, word)| (name.into(), Value::text(word)));
+    let wanted = Value::map(wanted.into_iter().collect());
+    fit(number.value(), &wanted).err().map(|(_, why)| why)
 }

@@ -7,6 +7,7 @@
 use super::perform::Asked;
 use super::spot::Spot;
 use rrc_vm::machine::{Finished, Machine, Note, Poll, RecordId, Ticket};
+use rrc_vm::plan::Limits;
 use rrc_vm::text::json_text;
 use rrc_vm::value::{Map, Value};
 use rrc_vm::verify::Verified;
@@ -31,8 +32,10 @@ pub(super) struct Machines {
     /// The open records of machines as those of the run.
     records: FxHashMap<(u32, u32), RecordId>,
     next_record: u32,
-    /// How deep recipes may call each other.
+    /// How deep recipes may call each other, how many steps may run, and how many have.
     depth_limit: i64,
+    step_limit: u32,
+    steps: u32,
     halted: bool,
 }
 
@@ -66,15 +69,21 @@ impl Machines {
             records: FxHashMap::default(),
             next_record: 0,
             depth_limit: i64::from(plan.plan().limits.depth),
+            step_limit: plan.plan().limits.steps,
+            steps: 0,
             halted: false,
         };
         machines.add(plan, variables, 0, None);
         machines
     }
 
-    /// One more machine; the steps of its plan are counted from `base`.
+    /// One more machine; the steps of its plan have numbers from `base` on. The first plan says how
+    /// many steps may run.
     pub fn add(&mut self, plan: Rc<Verified>, variables: Map, base: u32, caller: Option<Caller>) {
-        let limits = plan.plan().limits;
+        let limits = Limits {
+            steps: self.step_limit,
+            ..plan.plan().limits
+        };
         let machine = Machine::new(plan, variables, limits);
         self.all.insert(base, One { machine, caller });
         self.at = base;
@@ -100,7 +109,11 @@ impl Machines {
         for _ in 0..self.all.len() {
             let first_from = |at: u32| self.all.range(at..).next().map(|(which, _)| *which);
             let which = first_from(self.at).or_else(|| first_from(0))?;
-            let poll = self.all.get_mut(&which)?.machine.poll_within(SLICE)?;
+            let machine = &mut self.all.get_mut(&which)?.machine;
+            machine.count_from(self.steps);
+            let poll = machine.poll_within(SLICE);
+            self.steps = machine.counted();
+            let poll = poll?;
             if !matches!(poll, Poll::Idle) {
                 self.at = which;
                 return Some((which, self.translated(which, poll)));

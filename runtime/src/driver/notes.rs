@@ -1,8 +1,8 @@
 //! What machines say about their steps, as events.
 
 use super::perform::Asked;
-use super::{Driver, text};
-use crate::event::{RecordId, StepRef, What};
+use super::{Driver, Stop, text};
+use crate::event::{RecordId, RunStatus, StepRef, What};
 use rrc_vm::fault::Failure;
 use rrc_vm::isa::Status;
 use rrc_vm::machine::Note;
@@ -19,6 +19,8 @@ pub(super) struct Open {
     shown_in: Option<RecordId>,
     /// Which turn of a loop it stands in, where the loop itself is not shown.
     turn: Option<Rc<str>>,
+    /// It is a command of a template, not a step that holds one.
+    in_template: bool,
     /// Nothing in it must run twice.
     pub kept: bool,
     /// It, or what stands around it, may go on after a failure in it.
@@ -170,12 +172,19 @@ impl Driver<'_> {
         let reference = self.reference(step, Some(record), shown_in, (iteration, turn.as_deref()));
         // Of commands, only those that stand around them know.
         let forgives = forgives || reference.kind == StepKind::Command;
+        let in_template = reference.kind == StepKind::Command
+            && iteration.is_none()
+            && match shown_in.and_then(|record| self.open.get(&record)?.step.as_ref()) {
+                Some(above) => above.kind == StepKind::Command || self.holds_template(step),
+                None => self.holds_template(step),
+            };
         let step_ref = (!reference.kind.is_hidden()).then(|| Rc::new(reference));
         let open = Open {
             step: step_ref.clone(),
             around,
             shown_in,
             turn,
+            in_template,
             kept,
             forgives,
             gives: self.gives.contains_key(&step).then_some(step),
@@ -266,16 +275,24 @@ impl Driver<'_> {
         if let Some(step) = open.step {
             self.ended = Some(Rc::clone(&step));
             let output = open.stored;
-            self.say(
-                Some(step),
-                None,
-                What::StepEnd {
+            let what = match status == Status::Cancelled && self.is_pausing() {
+                true => What::StepPause,
+                false => What::StepEnd {
                     status,
                     result,
                     output,
                 },
-            );
+            };
+            self.say(Some(step), None, what);
         }
+    }
+
+    /// Whether the run ends because nobody is there to answer, and goes on some day.
+    fn is_pausing(&self) -> bool {
+        matches!(
+            self.stopping,
+            Some(Stop::Pause { .. } | Stop::Recorded(RunStatus::Paused, _))
+        )
     }
 
     /// The steps that failed in an open one, a line each, with what a text does not say yet of why.
@@ -337,6 +354,12 @@ impl Driver<'_> {
         }
     }
 
+    /// Whether the plan of a step is a template by itself: then it has no steps but commands.
+    fn holds_template(&self, step: u32) -> bool {
+        let known = self.known.range(..=step).next_back();
+        known.is_some_and(|(_, plan)| text(plan.plan(), plan.plan().dialect) == "template")
+    }
+
     fn reference(
         &self,
         step: u32,
@@ -354,9 +377,14 @@ impl Driver<'_> {
         if let Some(number) = iteration {
             id = format!("{id}[{}]", number.saturating_sub(1));
         }
-        let above = parent.and_then(|parent| self.open.get(&parent)?.step.as_deref());
+        let around = parent.and_then(|parent| self.open.get(&parent));
+        let above = around.and_then(|around| around.step.as_deref());
+        // A turn of a step has the name of the step in its own.
+        let beside = iteration.is_some() || around.is_some_and(|around| around.in_template);
         let path = match (above, iteration) {
-            _ if kind == StepKind::Command => command_path(&id, above, turn.unwrap_or_default()),
+            _ if kind == StepKind::Command => {
+                command_path(&id, (above, beside), turn.unwrap_or_default())
+            }
             (Some(above), Some(number)) => format!("{}[{}]", above.path, number.saturating_sub(1)),
             (Some(above), None) => format!("{}/{id}", above.path),
             (None, _) => id.clone(),
@@ -371,12 +399,11 @@ impl Driver<'_> {
 }
 
 /// The path of a command: its own name says where it stands in its file, so only what stands
-/// around the file comes before it, and which turn of a loop it is behind it.
-fn command_path(id: &str, above: Option<&StepRef>, turn: &str) -> String {
+/// around the file comes before it, and which turn of a loop it is behind it. What stands above may
+/// be `beside` it in that file.
+fn command_path(id: &str, (above, beside): (Option<&StepRef>, bool), turn: &str) -> String {
     let around = match above {
-        Some(above) if above.kind == StepKind::Command && id.starts_with(&above.id) => {
-            above.path.rsplit_once('/').map(|(around, _)| around)
-        }
+        Some(above) if beside => above.path.rsplit_once('/').map(|(around, _)| around),
         Some(above) => Some(above.path.as_str()),
         None => None,
     };
