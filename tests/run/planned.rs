@@ -21,7 +21,7 @@ fn what_would_run_ends_where_the_limits_end_a_run() {
     let limit = "recipes would call each other deeper than the 6 allowed";
     assert_eq!(shown.matches(limit).count(), 1, "{shown}");
     // Three calls each make more steps than anybody reads.
-    let calls = ["one", "two", "three"].map(|id| call(id)).concat();
+    let calls = ["one", "two", "three"].map(call).concat();
     folder.write("a.yaml", recipe(&calls));
     let said = folder
         .bounded(&["run", "--dry-run", "a.yaml"])

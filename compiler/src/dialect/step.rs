@@ -93,7 +93,10 @@ impl Lower<'_> {
             false => self.deadline(&fields, kind),
         };
         // A loop has the name of its body, and most steps are none.
-        let loop_id = looped.then(|| id.clone()).unwrap_or_default();
+        let loop_id = match looped {
+            true => id.clone(),
+            false => String::new(),
+        };
         let work = Step {
             id,
             span,

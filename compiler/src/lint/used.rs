@@ -209,8 +209,8 @@ pub fn outputs(survey: &Survey<'_>, report: &mut Report) {
     let called = called(survey.program);
     let suggested = suggested(report);
     let misspelt = found_misspelt(report);
-    for number in 0..survey.program.units.len() {
-        if called[number] || survey.uses.unseen(number) {
+    for (number, called) in called.into_iter().enumerate() {
+        if called || survey.uses.unseen(number) {
             continue;
         }
         let sets = &survey.uses.own[number].sets;
