@@ -123,14 +123,15 @@ fn the_first_signal_lets_it_end_and_the_second_does_not() {
 
 #[test]
 fn a_reader_who_comes_late_reads_everything_in_order() {
-    let folder = loud("seq 1 300000", "");
+    let folder = loud("seq 1 500000", "");
     let (mut run, mut reader) = unread(&folder, &["--output-format", "events"]);
     std::thread::sleep(Duration::from_secs(2));
     assert!(!folder.has("after"));
     let status = std::fs::read_to_string(format!("/proc/{}/status", run.id())).unwrap_or_default();
     let memory = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let memory = memory.map(|size| size.trim().trim_end_matches(" kB").parse::<u64>());
-    assert!(matches!(memory, Some(Ok(kb)) if kb < 80_000), "{memory:?}");
+    // All of it would be more than 115 MB.
+    assert!(matches!(memory, Some(Ok(kb)) if kb < 100_000), "{memory:?}");
     let mut said = String::new();
     reader.read_to_string(&mut said).expect("text");
     assert!(end(&mut run).success());
@@ -142,6 +143,6 @@ fn a_reader_who_comes_late_reads_everything_in_order() {
     let numbers = said.iter().map(|event| event["seq"].as_u64());
     assert!(numbers.eq((0..said.len() as u64).map(Some)));
     let lines = said.iter().filter_map(|event| event["line"].as_str());
-    assert!(lines.eq((1..=300_000).map(|number| number.to_string())));
+    assert!(lines.eq((1..=500_000).map(|number| number.to_string())));
     assert_eq!(said.last().expect("an end")["event"], "run:end");
 }
