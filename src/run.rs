@@ -290,6 +290,8 @@ fn perform_and_tell(
 ) -> io::Result<u8> {
     let outcome = perform(prepared, variables, kept, args, global, streams)?;
     report(prepared, &outcome, args, global.quiet, streams)?;
+    // What comes on standard error comes after it, also where both go to one place.
+    streams.out.flush()?;
     if let Some(stage) = outcome.waits_for.as_deref().filter(|_| !global.quiet) {
         say_how_to_go_on(prepared, stage, args, streams)?;
     }
