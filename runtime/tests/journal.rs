@@ -1,5 +1,9 @@
 //! Journals that more than one process wants to write.
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a suite fails by panicking"
+)]
 
 use rrc_runtime::journal::{self, Journal, Start};
 use rrc_runtime::secret::Secrets;

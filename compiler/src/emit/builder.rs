@@ -55,8 +55,8 @@ impl Tables {
         }
     }
 
-    /// Makes room for what so many steps need, at once.
-    pub fn expect(&mut self, steps: usize) {
+    /// For what so many steps need, at once.
+    pub fn make_room(&mut self, steps: usize) {
         self.texts.reserve(2 * steps);
         self.known_constants.reserve(2 * steps);
         self.steps.reserve(steps);

@@ -65,7 +65,7 @@ pub struct Origin {
 pub fn emit(program: &Program, origins: &[Origin]) -> Option<Plan> {
     let root = program.units.first()?;
     let mut emitter = Emitter::new(program);
-    emitter.tables.expect(root.steps.len());
+    emitter.tables.make_room(root.steps.len());
     let entry = emitter.tables.text(&root.name);
     emitter
         .code

@@ -289,12 +289,12 @@ impl Reader<'_> {
         match word {
             "if" => self.conditional(here)?,
             "while" | "until" => {
-                self.expect(&here, word, "do")?;
-                self.expect(&here, word, "done")?;
+                self.up_to(&here, word, "do")?;
+                self.up_to(&here, word, "done")?;
             }
             "for" | "select" => self.for_loop(here, word)?,
             "case" => self.case(here)?,
-            "{" => self.expect(&here, word, "}")?,
+            "{" => self.up_to(&here, word, "}")?,
             "[[" => self.test(here)?,
             "!" => {}
             // Of what follows these, bash itself takes more than its manual says.
@@ -343,7 +343,7 @@ impl Reader<'_> {
     }
 
     /// Reads on to the word that must come next.
-    fn expect(&mut self, open: &Range<usize>, word: &str, close: &'static str) -> Read {
+    fn up_to(&mut self, open: &Range<usize>, word: &str, close: &'static str) -> Read {
         let list = self.commands()?;
         match &list.closer {
             Some(Closer::Word(found)) if *found == close => something(&list),
@@ -370,18 +370,18 @@ impl Reader<'_> {
     }
 
     fn conditional(&mut self, open: Range<usize>) -> Read {
-        self.expect(&open, "if", "then")?;
+        self.up_to(&open, "if", "then")?;
         loop {
             let list = self.commands()?;
             match list.closer {
                 Some(Closer::Word("fi")) => return something(&list),
                 Some(Closer::Word("elif")) => {
                     something(&list)?;
-                    self.expect(&open, "if", "then")?;
+                    self.up_to(&open, "if", "then")?;
                 }
                 Some(Closer::Word("else")) => {
                     something(&list)?;
-                    return self.expect(&open, "if", "fi");
+                    return self.up_to(&open, "if", "fi");
                 }
                 _ => return self.mismatch(&open, "if", "fi", list),
             }
@@ -413,7 +413,7 @@ impl Reader<'_> {
         self.lines()?;
         let at = self.pos;
         match self.plain_word() {
-            "do" => self.expect(&open, word, "done"),
+            "do" => self.up_to(&open, word, "done"),
             // A brace will do as well, though no manual says so.
             "{" => Err(Stop::Unsure),
             _ if at >= self.bytes.len() => self.mismatch(&open, word, "do", List::default()),

@@ -1,5 +1,10 @@
 //! Starting real children from tests, and looking for what is left of them.
-#![allow(dead_code, clippy::unwrap_used, clippy::panic)]
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a suite fails by panicking, and no suite uses all of this"
+)]
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
