@@ -1,29 +1,23 @@
 //! `rrc eval`: one condition, evaluated by the machine as a recipe's conditions are.
 
 use crate::cli::{EvalArgs, Global};
-use crate::{FAILED, OK, Streams, USAGE, plan, values};
+use crate::values::Given;
+use crate::{FAILED, OK, Streams, USAGE, plan};
 use rrc_compiler::codes;
 use rrc_compiler::diagnostic::{Diagnostic, Report};
 use rrc_compiler::dialect;
 use rrc_compiler::source::{SourceId, Sources, Span};
 use rrc_vm::machine::{Machine, Poll};
 use rrc_vm::text::json_text;
-use rrc_vm::value::{Map, Value};
+use rrc_vm::value::Value;
 use std::io;
 
 pub fn eval(args: &EvalArgs, global: &Global, streams: &mut Streams<'_>) -> io::Result<u8> {
-    let mut variables = Map::default();
-    let dialect = global.dialect().unwrap_or(dialect::ALL[0]);
-    let schema = dialect.schema;
-    if !values::put_over(
-        &mut variables,
-        args.vars.as_deref(),
-        &args.set,
-        schema,
-        streams,
-    )? {
+    let Some(given) = Given::read(args.vars.as_deref(), &args.set, streams)? else {
         return Ok(USAGE);
-    }
+    };
+    let dialect = global.dialect().unwrap_or(dialect::ALL[0]);
+    let variables = given.to(dialect.schema).clone();
     let mut sources = Sources::default();
     let mut report = Report::default();
     let names: Vec<&str> = variables.keys().map(|name| &**name).collect();

@@ -6,7 +6,7 @@
 
 use crate::cli::{ExpandArgs, Global};
 use crate::run::Loaded;
-use crate::values::Given;
+use crate::values::{Given, schema_of};
 use crate::{OK, Streams, USAGE, piped, plan, recorded, run};
 use rrc_runtime::secret::Secrets;
 use rrc_vm::machine::{Call, Machine, Note, Poll, RecordId, Ticket};
@@ -59,7 +59,7 @@ pub fn expand(args: &ExpandArgs, global: &Global, streams: &mut Streams<'_>) -> 
         writeln!(streams.err, "help: use `rrc run --dry-run` for recipes")?;
         return Ok(USAGE);
     }
-    let given = given.to(plan);
+    let given = given.to(schema_of(plan));
     piped::say_unread(plan, given, &args.set, global, streams)?;
     let mut variables = run::defaults(plan);
     variables.extend(given.clone());

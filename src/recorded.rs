@@ -4,7 +4,7 @@ use crate::cli::{Global, RunArgs};
 use crate::preflight::{self, Preflight};
 use crate::results::Clock;
 use crate::run::{self, Prepared};
-use crate::values::Given;
+use crate::values::{Given, schema_of};
 use crate::{Streams, USAGE, late, plan};
 use rrc_runtime::driver::{self, Memory, Settings, Then};
 use rrc_runtime::journal::{self, Journal, PLAN, Past, Recorded, Start};
@@ -287,7 +287,7 @@ fn resume(
         Ok(verified) => verified,
         Err(code) => return Ok(code),
     };
-    let given = given.to(verified.plan());
+    let given = given.to(schema_of(verified.plan()));
     let changed = changed(verified.plan(), &start.file);
     if let Some(first) = changed.first() {
         if args.frozen {

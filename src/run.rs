@@ -139,16 +139,10 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
         Err(code) => return Ok(code),
     };
     let verified = &loaded.verified;
-    let given = values.to(verified.plan());
-    let mut variables = defaults(verified.plan());
     let schema = values::schema_of(verified.plan());
-    if !values::put_over(
-        &mut variables,
-        args.vars.as_deref(),
-        &args.set,
-        schema,
-        streams,
-    )? {
+    let given = values.to(schema);
+    let mut variables = defaults(verified.plan());
+    if !values.put_over(&mut variables, schema, streams)? {
         return Ok(USAGE);
     }
     piped::say_unread(verified.plan(), given, &args.set, global, streams)?;

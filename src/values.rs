@@ -20,9 +20,18 @@ const MOST_BYTES: usize = 64 << 20;
 
 /// What is given to a recipe whose dialect is not known yet: a file of variables is read as the recipe is.
 pub struct Given {
-    newer: Map,
+    newer: Values,
     /// As YAML 1.1 has it, if that may be something else.
-    older: Option<Map>,
+    older: Option<Values>,
+    set: Vec<String>,
+}
+
+/// One reading of what is given.
+struct Values {
+    /// What `--vars` holds.
+    file: Map,
+    /// That, and what `--set` puts over it.
+    all: Map,
 }
 
 impl Given {
@@ -32,43 +41,91 @@ impl Given {
         set: &[String],
         streams: &mut Streams<'_>,
     ) -> io::Result<Option<Given>> {
-        let (mut newer, mut older) = (Map::default(), None);
-        if !put_over(&mut newer, vars, set, Schema::Yaml12, streams)? {
-            return Ok(None);
+        match Given::of_options(vars, set) {
+            Ok(given) => Ok(Some(given)),
+            Err(words) => say(&words, streams).map(|()| None),
         }
-        if vars.is_some_and(|path| !is_json(path)) {
-            let mut read = Map::default();
-            if !put_over(&mut read, vars, set, Schema::Yaml11, streams)? {
-                return Ok(None);
-            }
-            older = Some(read);
-        }
-        Ok(Some(Given { newer, older }))
+    }
+
+    fn of_options(vars: Option<&Path>, set: &[String]) -> Result<Given, String> {
+        // Once: what another program writes is gone when it has been read.
+        let of_file = |words: String, path: &Path| format!("--vars {}: {words}", path.display());
+        let text = match vars {
+            Some(path) => Some((path, text_of(path).map_err(|words| of_file(words, path))?)),
+            None => None,
+        };
+        let read = |schema| {
+            let file = match &text {
+                Some((path, text)) => {
+                    from_text(path, text, schema).map_err(|words| of_file(words, path))?
+                }
+                None => Map::default(),
+            };
+            let mut all = file.clone();
+            assign_all(&mut all, set)?;
+            Ok::<_, String>(Values { file, all })
+        };
+        Ok(Given {
+            newer: read(Schema::Yaml12)?,
+            older: match vars {
+                Some(path) if !is_json(path) => Some(read(Schema::Yaml11)?),
+                _ => None,
+            },
+            set: set.to_vec(),
+        })
     }
 
     /// Values that are what they are.
     pub fn of(values: &Map) -> Given {
+        let newer = Values {
+            file: values.clone(),
+            all: values.clone(),
+        };
         Given {
-            newer: values.clone(),
+            newer,
             older: None,
+            set: Vec::new(),
         }
     }
 
     pub fn newer(&self) -> &Map {
-        &self.newer
+        &self.newer.all
     }
 
     pub fn older(&self) -> Option<&Map> {
-        self.older.as_ref()
+        self.older.as_ref().map(|values| &values.all)
     }
 
-    /// What is given to a plan.
-    pub fn to(&self, plan: &Plan) -> &Map {
-        match (schema_of(plan), &self.older) {
+    fn read_as(&self, schema: Schema) -> &Values {
+        match (schema, &self.older) {
             (Schema::Yaml11, Some(older)) => older,
             _ => &self.newer,
         }
     }
+
+    /// What is given to a recipe whose scalars are read so.
+    pub fn to(&self, schema: Schema) -> &Map {
+        &self.read_as(schema).all
+    }
+
+    /// Puts what `--vars` and then `--set` give over the variables, or says what is wrong.
+    pub fn put_over(
+        &self,
+        variables: &mut Map,
+        schema: Schema,
+        streams: &mut Streams<'_>,
+    ) -> io::Result<bool> {
+        let file = self.read_as(schema).file.iter();
+        variables.extend(file.map(|(name, value)| (name.clone(), value.clone())));
+        match assign_all(variables, &self.set) {
+            Ok(()) => Ok(true),
+            Err(words) => say(&words, streams).map(|()| false),
+        }
+    }
+}
+
+fn say(words: &str, streams: &mut Streams<'_>) -> io::Result<()> {
+    writeln!(streams.err, "rrc: {words}")
 }
 
 /// How plain scalars of the recipe of a plan were read.
@@ -82,36 +139,19 @@ fn is_json(path: &Path) -> bool {
         .is_some_and(|extension| extension == "json")
 }
 
-/// Puts what `--vars` and then `--set` give over the variables, or says what is wrong.
-pub fn put_over(
-    variables: &mut Map,
-    vars: Option<&Path>,
-    set: &[String],
-    schema: Schema,
-    streams: &mut Streams<'_>,
-) -> io::Result<bool> {
-    if let Some(path) = vars {
-        match from_file(path, schema) {
-            Ok(read) => variables.extend(read),
-            Err(words) => {
-                writeln!(streams.err, "rrc: --vars {}: {words}", path.display())?;
-                return Ok(false);
-            }
-        }
-    }
+fn assign_all(variables: &mut Map, set: &[String]) -> Result<(), String> {
     for pair in set {
-        if let Err(words) = assign(variables, pair) {
+        assign(variables, pair).map_err(|words| {
             // Only the name: the value may be a secret.
             let name = pair.split('=').next().unwrap_or_default();
             let option = format!("--set {name}");
-            writeln!(streams.err, "rrc: {}: {words}", option.trim_end())?;
-            return Ok(false);
-        }
+            format!("{}: {words}", option.trim_end())
+        })?;
     }
-    Ok(true)
+    Ok(())
 }
 
-fn from_file(path: &Path, schema: Schema) -> Result<Map, String> {
+fn text_of(path: &Path) -> Result<String, String> {
     let bytes = match read_at_most(path, MOST_BYTES) {
         Ok(bytes) if bytes.len() <= MOST_BYTES => bytes,
         Ok(_) | Err(ReadError::TooLarge(_)) => {
@@ -121,14 +161,17 @@ fn from_file(path: &Path, schema: Schema) -> Result<Map, String> {
         Err(ReadError::Directory) => return Err("it is a directory".to_string()),
         Err(ReadError::Other(words)) => return Err(words),
     };
-    let text = String::from_utf8(bytes).map_err(|_| "the file is not UTF-8 text")?;
+    String::from_utf8(bytes).map_err(|_| "the file is not UTF-8 text".to_string())
+}
+
+fn from_text(path: &Path, text: &str, schema: Schema) -> Result<Map, String> {
     let schema = match is_json(path) {
         true => Schema::Json,
         false => schema,
     };
     let value = match schema {
-        Schema::Json if text.len() > doc::MAX_BYTES => large_json(&text)?,
-        _ => values(text, schema)?,
+        Schema::Json if text.len() > doc::MAX_BYTES => large_json(text)?,
+        _ => values(text.to_string(), schema)?,
     };
     match value {
         Value::Map(map) => Ok(Rc::unwrap_or_clone(map)),

@@ -427,3 +427,13 @@ fn a_file_of_variables_is_read_as_the_recipe_is() {
         assert_eq!(all["context"]["a"], "yes");
     }
 }
+
+#[test]
+fn values_from_a_pipe_are_read_once() {
+    let folder = Folder::new();
+    let steps = "- {id: a, type: bash, command: 'echo {{v}}', output: o}\n";
+    folder.write("a.yaml", format!("context: {{v: 0}}\n{}", amplifier(steps)));
+    let script = "\"$RRC\" run a.yaml --vars <(echo 'v: yes') --output-format json";
+    let said = folder.sh(script).go().exits(0);
+    assert_eq!(said.json()["context"]["o"], "true\n");
+}

@@ -406,17 +406,7 @@ impl Emitter<'_> {
         w.push(Instr::Jump { to: w.to(give_up) });
         w.bind(no_answer);
         w.push(Instr::Store { local: answer });
-        w.push(Instr::Text {
-            text: self.tables.text("the agent that was asked has failed: "),
-        });
-        w.push(Instr::Load { local: answer });
-        w.push(Instr::FailureMap {});
-        w.push(Instr::FieldOrNull {
-            name: self.tables.text("message"),
-        });
-        w.push(Instr::Concat { parts: 2 });
-        w.push(Instr::JumpFailed { to: w.to(give_up) });
-        w.push(Instr::Warn {});
+        self.warn_of(w, "the agent that was asked has failed: ", answer, give_up);
         w.push(Instr::Null {});
         w.bind(give_up);
         w.push(Instr::Pop {});
@@ -620,13 +610,11 @@ impl Emitter<'_> {
         function
     }
 
-    /// Says that a hook could not run: its text cannot be made. Stack: the failure, before and
-    /// after.
-    fn hook_failed(&mut self, w: &mut Writer) {
-        let (failure, unsaid) = (w.local(), w.label());
-        w.push(Instr::Store { local: failure });
+    /// Warns with the message of the failure in a local. Where that is too long to be said, it goes on at the
+    /// label with what came of it on the stack.
+    fn warn_of(&mut self, w: &mut Writer, words: &str, failure: u8, unsaid: Label) {
         w.push(Instr::Text {
-            text: self.tables.text("a hook failed: "),
+            text: self.tables.text(words),
         });
         w.push(Instr::Load { local: failure });
         w.push(Instr::FailureMap {});
@@ -636,6 +624,14 @@ impl Emitter<'_> {
         w.push(Instr::Concat { parts: 2 });
         w.push(Instr::JumpFailed { to: w.to(unsaid) });
         w.push(Instr::Warn {});
+    }
+
+    /// Says that a hook could not run: its text cannot be made. Stack: the failure, before and
+    /// after.
+    fn hook_failed(&mut self, w: &mut Writer) {
+        let (failure, unsaid) = (w.local(), w.label());
+        w.push(Instr::Store { local: failure });
+        self.warn_of(w, "a hook failed: ", failure, unsaid);
         w.push(Instr::Take { local: failure });
         w.bind(unsaid);
         w.free(failure);

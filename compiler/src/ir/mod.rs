@@ -644,6 +644,27 @@ impl Literal {
         }
     }
 
+    /// A value as it would be written in a file; none for what no file can hold.
+    pub fn of(value: &Value) -> Option<Literal> {
+        Some(match value {
+            Value::Null => Literal::Null,
+            Value::Bool(value) => Literal::Bool(*value),
+            Value::Int(value) => Literal::Int(*value),
+            Value::Float(value) => Literal::Float(*value),
+            Value::Text(text) => Literal::Text(text.to_string()),
+            Value::List(items) => {
+                Literal::List(items.iter().map(Literal::of).collect::<Option<_>>()?)
+            }
+            Value::Map(fields) => {
+                let fields = fields.iter();
+                let fields =
+                    fields.map(|(name, value)| Some((name.to_string(), Literal::of(value)?)));
+                Literal::Map(fields.collect::<Option<_>>()?)
+            }
+            _ => return None,
+        })
+    }
+
     pub fn expr(self, span: Span) -> Expr {
         Expr {
             span,

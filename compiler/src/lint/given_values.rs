@@ -12,7 +12,7 @@ use crate::ir::{
     Action, Expr, ExprKind, Graph, Literal, Node, OnFailure, Program, Step, Unit, visit,
 };
 use crate::source::Span;
-use rrc_vm::value::{Map, Value};
+use rrc_vm::value::Map;
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ pub fn judge(program: &Program, given: &Map, report: &mut Report) {
         // Of a secret nothing is said, and what only the runner knows nobody gives.
         let hidden = root.secrets.contains(&input.name) || root.reserved.contains(&&*input.name);
         let value = given.get(input.name.as_str()).filter(|_| !hidden);
-        if let Some((value, literal)) = value.and_then(|value| Some((value, literal(value)?))) {
+        if let Some((value, literal)) = value.and_then(|value| Some((value, Literal::of(value)?))) {
             told.insert(input.name.as_str().into(), value.clone());
             input.default = literal;
         }
@@ -189,22 +189,4 @@ fn may_end(step: &Step) -> bool {
         ends |= step.on_failure == OnFailure::SkipRest
     });
     ends
-}
-
-/// A value as the file would say it.
-fn literal(value: &Value) -> Option<Literal> {
-    Some(match value {
-        Value::Null => Literal::Null,
-        Value::Bool(value) => Literal::Bool(*value),
-        Value::Int(value) => Literal::Int(*value),
-        Value::Float(value) => Literal::Float(*value),
-        Value::Text(text) => Literal::Text(text.to_string()),
-        Value::List(items) => Literal::List(items.iter().map(literal).collect::<Option<_>>()?),
-        Value::Map(fields) => {
-            let fields = fields.iter();
-            let fields = fields.map(|(name, value)| Some((name.to_string(), literal(value)?)));
-            Literal::Map(fields.collect::<Option<_>>()?)
-        }
-        _ => return None,
-    })
 }

@@ -45,24 +45,6 @@ fn has_holes(term: &Term) -> bool {
     }
 }
 
-/// A value as it would be written in a file; none for what no file can hold.
-fn literal(value: &Value) -> Option<Literal> {
-    Some(match value {
-        Value::Null => Literal::Null,
-        Value::Bool(value) => Literal::Bool(*value),
-        Value::Int(value) => Literal::Int(*value),
-        Value::Float(value) => Literal::Float(*value),
-        Value::Text(text) => Literal::Text(text.to_string()),
-        Value::List(items) => Literal::List(items.iter().map(literal).collect::<Option<_>>()?),
-        Value::Map(fields) => {
-            let fields = fields.iter();
-            let fields = fields.map(|(name, value)| Some((name.to_string(), literal(value)?)));
-            Literal::Map(fields.collect::<Option<_>>()?)
-        }
-        _ => return None,
-    })
-}
-
 /// A default in the form that is declared for its name, as a value that is given would be.
 pub fn fitted(default: Term, name: &str, kind: &ValueKind) -> Term {
     let declared = Declared {
@@ -73,7 +55,7 @@ pub fn fitted(default: Term, name: &str, kind: &ValueKind) -> Term {
     if let TermKind::Literal(written) = &default.kind {
         let made = declared.fit(written).ok();
         // One that does not fit is said where it stands.
-        return match made.as_ref().and_then(literal) {
+        return match made.as_ref().and_then(Literal::of) {
             Some(made) => Term::new(default.span, TermKind::Literal(made)),
             None => default,
         };
