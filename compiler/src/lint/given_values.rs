@@ -30,19 +30,15 @@ pub fn judge(program: &Program, given: &Map, report: &mut Report) {
     let Some(root) = program.units.first() else {
         return;
     };
-    let mut told = Map::default();
-    let mut root = Unit::clone(root);
-    for input in &mut root.inputs {
-        // Of a secret nothing is said, and what only the runner knows nobody gives.
-        let hidden = root.secrets.contains(&input.name) || root.reserved.contains(&&*input.name);
-        let value = given.get(input.name.as_str()).filter(|_| !hidden);
-        if let Some((value, literal)) = value.and_then(|value| Some((value, Literal::of(value)?))) {
-            told.insert(input.name.as_str().into(), value.clone());
-            input.default = literal;
-        }
-    }
+    let told = told(root, given);
     if told.is_empty() {
         return;
+    }
+    let mut root = Unit::clone(root);
+    for input in &mut root.inputs {
+        if let Some(literal) = told.get(input.name.as_str()).and_then(Literal::of) {
+            input.default = literal;
+        }
     }
     let mut units = program.units.clone();
     units[0] = Arc::new(root);
@@ -83,6 +79,25 @@ pub fn judge(program: &Program, given: &Map, report: &mut Report) {
             report.add(finding);
         }
     }
+}
+
+/// What is given to inputs of the recipe, as far as something may be said of it: of a secret nothing is, and
+/// what only the runner knows nobody gives.
+fn told(root: &Unit, given: &Map) -> Map {
+    let mut told = Map::default();
+    if given.is_empty() {
+        return told;
+    }
+    for input in &root.inputs {
+        let hidden = root.secrets.contains(&input.name) || root.reserved.contains(&&*input.name);
+        if let Some(value) = given.get(input.name.as_str())
+            && !hidden
+            && Literal::of(value).is_some()
+        {
+            told.insert(input.name.as_str().into(), value.clone());
+        }
+    }
+    told
 }
 
 /// What every call of a recipe passes in is never its default.
