@@ -1,9 +1,11 @@
 //! `rrc build`: one recipe into one plan.
 
 use crate::cli::{BuildArgs, Global};
+use crate::output::whole_file;
 use crate::{FAILED, OK, Streams, USAGE, plan, words};
-use rrc_vm::codec::encode;
-use std::io::{self, IsTerminal};
+use rrc_vm::codec::{encode, is_plan};
+use std::fs::File;
+use std::io::{self, IsTerminal, Read as _};
 use std::path::{Path, PathBuf};
 
 pub fn build(args: &BuildArgs, global: &Global, streams: &mut Streams<'_>) -> io::Result<u8> {
@@ -39,8 +41,13 @@ pub fn build(args: &BuildArgs, global: &Global, streams: &mut Streams<'_>) -> io
     if args.check {
         return current(&output, &bytes, streams);
     }
-    std::fs::write(&output, &bytes)
-        .map_err(|error| io::Error::other(format!("{}: {}", output.display(), words(&error))))?;
+    if is_of_another(&output) {
+        let name = output.display();
+        writeln!(streams.err, "rrc: `{name}` is not replaced: it is no plan")?;
+        writeln!(streams.err, "help: name another file, or remove it first")?;
+        return Ok(USAGE);
+    }
+    whole_file(&output, &bytes)?;
     if !global.quiet {
         writeln!(
             streams.err,
@@ -50,6 +57,14 @@ pub fn build(args: &BuildArgs, global: &Global, streams: &mut Streams<'_>) -> io
         )?;
     }
     Ok(OK)
+}
+
+/// Whether something is written there that is no plan, and would be lost.
+fn is_of_another(output: &Path) -> bool {
+    let mut start = Vec::new();
+    let read = |file: File| file.take(16).read_to_end(&mut start);
+    let read = output.is_file() && File::open(output).and_then(read).is_ok();
+    read && !start.is_empty() && !is_plan(&start)
 }
 
 /// The recipe's own name, in the directory we are in.

@@ -6,6 +6,7 @@
 use crate::cli::{Global, RunArgs};
 use crate::config::Config;
 use crate::disk::Disk;
+use crate::output::whole_file;
 use crate::run::{self, Prepared};
 use crate::{Streams, plan, recorded};
 use rrc_compiler::emit::add_outputs;
@@ -15,7 +16,6 @@ use rrc_vm::codec::{decode, encode};
 use rrc_vm::plan::Plan;
 use rrc_vm::verify::{Verified, verify};
 use std::io;
-use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ pub fn find(
         Err(_) => {
             let plan = compiled(name, prepared, args, global, err)?;
             if record.is_dir() {
-                keep(&kept, plan.plan()).map_err(|error| format!("{}: {error}", kept.display()))?;
+                whole_file(&kept, &encode(plan.plan())).map_err(|error| error.to_string())?;
             }
             plan
         }
@@ -74,11 +74,4 @@ fn compiled(
     let mut compiled = compiled.map_err(|_| wrong())?;
     add_outputs(&mut compiled.plan, &compiled.program);
     verified(compiled.plan)
-}
-
-/// Whole or not at all: a run that is killed here goes on with what is there.
-fn keep(path: &Path, plan: &Plan) -> io::Result<()> {
-    let new = path.with_extension("new");
-    std::fs::write(&new, encode(plan))?;
-    std::fs::rename(new, path)
 }

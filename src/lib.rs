@@ -21,6 +21,7 @@ mod live;
 mod lsp;
 mod object;
 mod outline;
+mod output;
 mod piped;
 mod plan;
 mod preflight;

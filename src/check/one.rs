@@ -6,6 +6,7 @@ use super::{bounds, shellcheck};
 use crate::cli::{CheckArgs, Global};
 use crate::config::{Config, Configs};
 use crate::disk::{self, Disk};
+use crate::output::whole_file;
 use crate::plan;
 use rrc_compiler::codes::{self, Code, Severity};
 use rrc_compiler::diagnostic::{Applicability, Diagnostic};
@@ -214,25 +215,9 @@ pub fn keep(file: &mut Named, fixed: &Fixed) -> io::Result<()> {
     };
     match &mut file.stdin {
         Some(text) => text.clone_from(after),
-        None => replace_file(&file.name, after)?,
+        None => whole_file(file.name.as_ref(), after)?,
     }
     Ok(())
-}
-
-/// The new text is complete before the old one is gone.
-fn replace_file(path: &str, bytes: &[u8]) -> io::Result<()> {
-    let path = std::fs::canonicalize(path)?;
-    let mut name = path.file_name().unwrap_or_default().to_os_string();
-    name.push(format!(".rrc-{}", std::process::id()));
-    let beside = path.with_file_name(name);
-    let written = std::fs::write(&beside, bytes)
-        .and_then(|()| std::fs::metadata(&path))
-        .and_then(|old| std::fs::set_permissions(&beside, old.permissions()))
-        .and_then(|()| std::fs::rename(&beside, &path));
-    if written.is_err() {
-        let _ = std::fs::remove_file(&beside);
-    }
-    written
 }
 
 /// What is to be reported and nothing else; nothing if there is no such choice.

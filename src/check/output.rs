@@ -2,8 +2,9 @@
 
 use super::bounds::{self, Row};
 use super::merge::Merged;
+use crate::Streams;
 use crate::cli::{CheckArgs, Format, Global};
-use crate::{Streams, words};
+use crate::output::{is_same, whole_file};
 use rrc_compiler::diagnostic::Diagnostic;
 use rrc_compiler::report;
 use serde_json::{Value, json};
@@ -54,8 +55,14 @@ pub fn findings(
         }
     }
     match &args.output_file {
-        Some(path) => std::fs::write(path, &written)
-            .map_err(|error| io::Error::other(format!("{}: {}", path.display(), words(&error))))?,
+        Some(path) => {
+            let mut read = merged.sources.iter().map(|(_, source)| &source.name);
+            if read.any(|name| is_same(name.as_ref(), path)) {
+                let words = format!("`{}` is checked, and is not replaced", path.display());
+                return Err(io::Error::other(words));
+            }
+            whole_file(path, &written)?;
+        }
         None if taken => streams.err.write_all(&written)?,
         None => streams.out.write_all(&written)?,
     }

@@ -32,7 +32,27 @@ fn build_writes_a_plan_and_knows_whether_it_is_current() {
         .err_has("there is no plan `none.rrb`");
     assert!(!folder.has("none.rrb"));
     let said = folder.rrc(&["build", "a.yaml", "-o", "no/such/a.rrb"]).go();
-    said.exits(2).err_has("no/such/a.rrb");
+    said.exits(2)
+        .err_has("no/such/a.rrb: there is no directory `no/such`");
+}
+
+#[test]
+fn what_somebody_wrote_is_not_replaced() {
+    let folder = Folder::with("a.yaml", GOOD);
+    folder.write("notes.txt", "precious");
+    folder.write("empty", "");
+    for name in ["a.yaml", "notes.txt"] {
+        let before = folder.read(name);
+        let said = folder.rrc(&["build", "a.yaml", "-o", name]).go();
+        said.exits(2).err_has("is not replaced: it is no plan");
+        assert_eq!(folder.read(name), before);
+    }
+    for name in ["empty", "empty"] {
+        folder.rrc(&["build", "a.yaml", "-o", name]).go().exits(0);
+    }
+    let args = ["check", "a.yaml", "--output-file", "./a.yaml"];
+    folder.rrc(&args).go().exits(2).err_has("is not replaced");
+    assert_eq!(folder.read("a.yaml"), GOOD);
 }
 
 #[test]
