@@ -378,7 +378,7 @@ const CRATES: [(&str, &[&[&str]]); 4] = [
         "src/",
         &[
             &["cli"],
-            &["config", "disk"],
+            &["config", "disk", "output"],
             &["plan", "values", "results"],
             &["agents"],
             &[
