@@ -32,7 +32,7 @@ mod variables;
 
 pub use literal::read_values;
 pub use order::unknown_step;
-pub use recipe::{Lowered, Options, Parent, lower, lower_expression};
+pub use recipe::{Lowered, Options, Parent, join_group, lower, lower_expression};
 
 use crate::doc::{Node, Schema};
 use crate::expr::BareWords;

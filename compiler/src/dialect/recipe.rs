@@ -629,7 +629,8 @@ pub fn add_step(steps: &mut Vec<Step>, item: Doc<'_>, step: Step) {
     }
 }
 
-fn join_group(steps: &mut Vec<Step>, name: &str, span: Span, step: Step) {
+/// Adds a step to the group before it, if that has this name, or begins one.
+pub fn join_group(steps: &mut Vec<Step>, name: &str, span: Span, step: Step) {
     if let Some(last) = steps.last_mut()
         && last.kind == StepKind::Group
         && last.id == name

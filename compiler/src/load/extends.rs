@@ -1,7 +1,8 @@
 //! A recipe and the one it extends become one.
 
-use crate::dialect::Parent;
+use crate::dialect::{Parent, join_group};
 use crate::ir::{Action, Check, Node, Script, Step, Unit};
+use rrc_vm::plan::StepKind;
 
 /// The parent's steps first; a child's step of the same id takes the place of the parent's.
 pub(super) fn merge(mut base: Unit, mut child: Unit, parent: &Parent) -> Unit {
@@ -9,13 +10,13 @@ pub(super) fn merge(mut base: Unit, mut child: Unit, parent: &Parent) -> Unit {
         .into_iter()
         .filter_map(open_graph)
         .collect();
-    let check = join_checks(take_check(&mut base.steps), take_check(&mut child.steps));
-    for step in child.steps {
-        match base.steps.iter_mut().find(|known| known.id == step.id) {
-            Some(known) => *known = step,
-            None => base.steps.push(step),
-        }
+    let mut check = take_check(&mut base.steps);
+    if let Some(checks) = check.as_mut().and_then(checks) {
+        let is_waived = |name: &str| child.optional.iter().any(|(other, _)| other == name);
+        checks.retain(|check| !is_waived(&check.name));
     }
+    let check = join_checks(check, take_check(&mut child.steps));
+    base.steps = joined(base.steps, child.steps);
     if let Some(graph) = graphs.pop() {
         close_graph(&mut base.steps, graph, graphs.pop());
     }
@@ -59,6 +60,43 @@ pub(super) fn merge(mut base: Unit, mut child: Unit, parent: &Parent) -> Unit {
         },
         ..base
     }
+}
+
+/// One list of both. Groups are made of neighbours, so who is one is seen when all have their places.
+fn joined(base: Vec<Step>, child: Vec<Step>) -> Vec<Step> {
+    let mut all = ungrouped(base);
+    for (group, step) in ungrouped(child) {
+        let same = |known: &&mut (Option<Step>, Step)| {
+            known.1.id == step.id && !known.1.kind.is_hidden() && !step.kind.is_hidden()
+        };
+        match all.iter_mut().find(same) {
+            Some(known) => *known = (group, step),
+            None => all.push((group, step)),
+        }
+    }
+    let mut steps = Vec::with_capacity(all.len());
+    for (group, step) in all {
+        match group {
+            Some(group) => join_group(&mut steps, &group.id, group.span, step),
+            None => steps.push(step),
+        }
+    }
+    steps
+}
+
+/// The steps that were written, each with what is left of its group.
+fn ungrouped(steps: Vec<Step>) -> Vec<(Option<Step>, Step)> {
+    let mut all = Vec::with_capacity(steps.len());
+    for mut step in steps {
+        match &mut step.node {
+            Node::Par { branches, .. } if step.kind == StepKind::Group => {
+                let branches = std::mem::take(branches);
+                all.extend(branches.into_iter().map(|branch| (Some(step.clone()), branch)));
+            }
+            _ => all.push((None, step)),
+        }
+    }
+    all
 }
 
 /// Takes the steps out of the one graph among these, and gives back what is left of it.
