@@ -3,7 +3,9 @@
 use super::{Scope, binds};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Report};
-use crate::ir::{Action, Call, Exports, Expr, ExprKind, Mention, Node, Step, visit};
+use crate::ir::{
+    Action, Call, Exports, Expr, ExprKind, Graph, Mention, Node, Program, Step, visit,
+};
 use crate::shell::{Mentioned, spelt, stands_for};
 use crate::source::Span;
 use rrc_vm::exports::is_reserved;
@@ -30,30 +32,25 @@ impl<'a> Scope<'a> {
             .map(|(name, (number, place))| (spelt(name), (*name, *number, *place)))
             .collect();
         for (number, branch) in branches.iter().enumerate() {
-            let mut check = |expr: &Expr| {
-                let ExprKind::Var { name, .. } = &expr.kind else {
-                    return;
-                };
-                match writers.get(name.as_str()) {
+            let reads = Reads::of(self.program, branch);
+            for (name, span) in reads.named {
+                match writers.get(name) {
                     Some((writer, place)) if *writer != number => {
-                        report.add(reads_sibling(name, expr.span, *place));
+                        report.add(reads_sibling(name, span, *place));
                     }
                     _ => {}
                 }
-            };
-            visit::steps(branch, &mut |step| visit::walk_step(step, &mut check));
-            visit::steps(branch, &mut |step| {
-                for_environment(step, |mention| {
-                    stands_for(&mention.name, |name| {
-                        let other = spelt_writers.get(name);
-                        let other = other.filter(|(_, writer, _)| *writer != number);
-                        if let Some((name, _, place)) = other {
-                            report.add(reads_sibling(name, mention.span, *place));
-                        }
-                        other.is_some()
-                    });
+            }
+            for (mentioned, span) in reads.mentioned {
+                stands_for(mentioned, |name| {
+                    let other = spelt_writers.get(name);
+                    let other = other.filter(|(_, writer, _)| *writer != number);
+                    if let Some((name, _, place)) = other {
+                        report.add(reads_sibling(name, span, *place));
+                    }
+                    other.is_some()
                 });
-            });
+            }
         }
         // What one of them sets is unknown to the others, but known afterwards.
         for branch in branches {
@@ -149,8 +146,103 @@ impl<'a> Clashes<'a> {
     }
 }
 
+/// What a step reads of the variables around it, itself or by a recipe that it calls. What a loop or a
+/// recipe has of its own is not among them.
+struct Reads<'a> {
+    program: &'a Program,
+    named: Vec<(&'a str, Span)>,
+    /// As scripts spell what they find in their environment.
+    mentioned: Vec<(&'a str, Span)>,
+    /// Names that mean something else where we are.
+    hidden: Vec<&'a str>,
+    called: FxHashSet<usize>,
+    /// The call that led into another recipe.
+    call: Option<Span>,
+}
+
+impl<'a> Reads<'a> {
+    fn of(program: &'a Program, step: &'a Step) -> Reads<'a> {
+        let mut reads = Reads {
+            program,
+            named: Vec::new(),
+            mentioned: Vec::new(),
+            hidden: Vec::new(),
+            called: FxHashSet::default(),
+            call: None,
+        };
+        reads.step(step);
+        reads
+    }
+
+    fn step(&mut self, step: &'a Step) {
+        let Node::Each(each) = &step.node else {
+            visit::walk_step(step, &mut |expr| self.one(expr));
+            for_environment(step, |mention| {
+                let is_hidden = |name: &str| self.hidden.iter().any(|own| spelt(own) == name);
+                if !stands_for(&mention.name, is_hidden) {
+                    let span = self.call.unwrap_or(mention.span);
+                    self.mentioned.push((&mention.name, span));
+                }
+            });
+            return match &step.node {
+                Node::Seq(steps)
+                | Node::Graph(Graph { steps, .. })
+                | Node::Par {
+                    branches: steps, ..
+                } => steps.iter().for_each(|step| self.step(step)),
+                Node::While(body) => self.step(&body.body),
+                Node::Act(action) => self.action(action),
+                Node::Each(_) => {}
+            };
+        };
+        let guards = step.guard.iter().map(|guard| &guard.expr);
+        let outside = guards.chain(&step.deadline).chain(&each.limit_from);
+        outside.chain([&each.over]).for_each(|expr| self.expr(expr));
+        self.hidden.push(&each.item.name);
+        each.until.iter().for_each(|until| self.expr(&until.expr));
+        self.step(&each.body);
+        self.hidden.pop();
+    }
+
+    fn expr(&mut self, expr: &'a Expr) {
+        visit::walk(expr, &mut |expr| self.one(expr));
+    }
+
+    fn one(&mut self, expr: &'a Expr) {
+        if let ExprKind::Var { name, .. } = &expr.kind
+            && !self.hidden.contains(&name.as_str())
+        {
+            self.named.push((name, self.call.unwrap_or(expr.span)));
+        }
+    }
+
+    fn action(&mut self, action: &'a Action) {
+        let Action::Call(call) = action else { return };
+        let Some(target) = call.target.filter(|_| call.inherits) else {
+            return;
+        };
+        if !self.called.insert(target) {
+            return;
+        }
+        let (outer, hidden) = (self.call, self.hidden.len());
+        self.call = outer.or(Some(call.recipe.span));
+        let steps = &self.program.units[target].steps;
+        // What the recipe sets it may well read afterwards.
+        for step in steps {
+            visit::steps(step, &mut |step| {
+                self.hidden.extend(binds(step).map(|bind| &*bind.name));
+            });
+        }
+        self.hidden
+            .extend(call.context.iter().map(|(name, _)| name.as_str()));
+        steps.iter().for_each(|step| self.step(step));
+        self.hidden.truncate(hidden);
+        self.call = outer;
+    }
+}
+
 /// What the script of a step reads of the variables that it finds in its environment.
-fn for_environment(step: &Step, mut each: impl FnMut(&Mention)) {
+fn for_environment<'a>(step: &'a Step, mut each: impl FnMut(&'a Mention)) {
     let Node::Act(action) = &step.node else {
         return;
     };
