@@ -91,7 +91,11 @@ fn ungrouped(steps: Vec<Step>) -> Vec<(Option<Step>, Step)> {
         match &mut step.node {
             Node::Par { branches, .. } if step.kind == StepKind::Group => {
                 let branches = std::mem::take(branches);
-                all.extend(branches.into_iter().map(|branch| (Some(step.clone()), branch)));
+                all.extend(
+                    branches
+                        .into_iter()
+                        .map(|branch| (Some(step.clone()), branch)),
+                );
             }
             _ => all.push((None, step)),
         }
