@@ -363,6 +363,13 @@ macro_rules! instructions {
             fuel
         };
 
+        // Whether an instruction of a byte names a place in the code.
+        static LABELLED: [bool; 256] = {
+            let mut labelled = [false; 256];
+            $(labelled[$byte as usize] = has_label(&[$(role!($role)),*]);)*
+            labelled
+        };
+
         // Which line a byte stands in; 255 where none does.
         static LINE_OF_BYTE: [u8; 256] = {
             let mut lines = [255u8; 256];
@@ -381,6 +388,17 @@ const fn used_bits(roles: &[Role]) -> u64 {
         at += 1;
     }
     bits
+}
+
+const fn has_label(roles: &[Role]) -> bool {
+    let mut at = 0;
+    while at < roles.len() {
+        if matches!(roles[at], Role::Label) {
+            return true;
+        }
+        at += 1;
+    }
+    false
 }
 
 /// The line of the list for a byte of a plan file.

@@ -7,7 +7,7 @@ use crate::ir::Literal;
 use crate::ir::flow::Stage;
 use crate::source::Span;
 use indexmap::IndexSet;
-use rrc_vm::isa::{Instr, Kind, Role, Short, Word};
+use rrc_vm::isa::{Instr, Kind, Short, Word};
 use rrc_vm::plan::{
     Const, ConstId, Function, HostCall, Need, NeedKind, Place, SpanRun, StepInfo, StepKind, TextId,
     Texts,
@@ -65,6 +65,8 @@ impl Tables {
 
     pub fn finish_texts(&mut self) -> Texts {
         let mut texts = Texts::default();
+        texts.ends.reserve_exact(self.texts.len());
+        texts.all.reserve(self.texts.iter().map(String::len).sum());
         for text in std::mem::take(&mut self.texts) {
             texts.all.push_str(&text);
             texts.ends.push(texts.all.len() as u32);
@@ -269,6 +271,14 @@ impl Writer {
         }
     }
 
+    /// For the code of so many steps that are like most.
+    pub fn make_room(&mut self, steps: usize) {
+        self.code.reserve(16 * steps);
+        self.spans.reserve(4 * steps);
+        self.labels.reserve(4 * steps);
+        self.used.reserve(4 * steps);
+    }
+
     pub fn push(&mut self, instr: Instr) {
         // Two that follow each other may be one, unless a jump leads between them.
         let last = match self.last_bound == self.code.len() {
@@ -361,14 +371,14 @@ impl Writer {
         let start = code.code.len() as u32;
         code.code.extend(self.code.iter().map(|&instr| {
             let word = Word::from(instr);
-            let mut operands = word.info().operands.iter();
-            if !operands.any(|(_, role)| *role == Role::Label) {
+            if !word.has_label() {
                 return word;
             }
             let target = self.labels[word.wide() as usize];
             debug_assert_ne!(target, UNBOUND, "every label that is used is bound");
             word.with_wide(start.wrapping_add(target))
         }));
+        code.spans.reserve(self.spans.len());
         for run in self.spans {
             let run = SpanRun {
                 from: start + run.from,

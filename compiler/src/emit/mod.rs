@@ -211,6 +211,7 @@ impl<'a> Emitter<'a> {
             }
         }
         let mut w = Writer::new(2);
+        w.make_room(unit.steps.len());
         let exits = Exits {
             failed: w.label(),
             ended: w.label(),

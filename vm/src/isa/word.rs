@@ -5,7 +5,7 @@
 //! there, a step or a call besides has the three bytes of the narrow ones. There is no word that
 //! does not mean an instruction of the list.
 
-use super::{FUEL, INSTRUCTIONS, Info, Instr, LINE_OF_BYTE, Role, USED, info_of};
+use super::{FUEL, INSTRUCTIONS, Info, Instr, LABELLED, LINE_OF_BYTE, Role, USED, info_of};
 use std::fmt;
 
 /// A step or a call beside a label. No recipe has so many that three bytes are too few: a number
@@ -170,6 +170,12 @@ impl Word {
     #[inline(always)]
     pub fn wide(self) -> u32 {
         (self.0 >> 32) as u32
+    }
+
+    /// Whether the wide operand is a place in the code.
+    #[inline(always)]
+    pub fn has_label(self) -> bool {
+        LABELLED[self.byte() as usize]
     }
 
     /// The same with another wide operand, if it has one.
