@@ -287,7 +287,10 @@ fn perform_and_tell(
     // What comes on standard error comes after it, also where both go to one place.
     streams.out.flush()?;
     if let Some(stage) = outcome.waits_for.as_deref().filter(|_| !global.quiet) {
-        say_how_to_go_on(prepared, stage, args, streams)?;
+        match outcome.recorded || args.replay.is_some() {
+            true => say_how_to_go_on(prepared, stage, streams)?,
+            false => say_that_it_cannot_go_on(stage, args, streams)?,
+        }
     }
     Ok(match outcome.signal {
         Some(Signal::Interrupt) => 130,
@@ -303,6 +306,19 @@ fn perform_and_tell(
 fn say_how_to_go_on(
     prepared: &Prepared<'_>,
     stage: &str,
+    streams: &mut Streams<'_>,
+) -> io::Result<()> {
+    let run = &prepared.settings.run_id;
+    let stage = readable(stage);
+    writeln!(
+        streams.err,
+        "help: answer with `rrc run --resume {run} --approve {stage}`, or `--deny {stage}`"
+    )
+}
+
+/// A run without a record cannot go on, and who may not have wanted that is told what to do instead.
+fn say_that_it_cannot_go_on(
+    stage: &str,
     args: &RunArgs,
     streams: &mut Streams<'_>,
 ) -> io::Result<()> {
@@ -312,11 +328,10 @@ fn say_how_to_go_on(
             "help: nothing was recorded, so this run cannot go on; leave out `--no-record`"
         );
     }
-    let run = &prepared.settings.run_id;
     let stage = readable(stage);
     writeln!(
         streams.err,
-        "help: answer with `rrc run --resume {run} --approve {stage}`, or `--deny {stage}`"
+        "help: it is not on record, so this run cannot go on; start it again with `--approve {stage}`, or `--deny {stage}`"
     )
 }
 

@@ -500,3 +500,26 @@ fn a_run_that_cannot_be_recorded_leaves_no_half_of_a_record() {
     let none = "no runs are recorded here";
     folder.rrc(&["runs"]).go().exits(0).err_has(none);
 }
+
+#[test]
+fn a_run_that_waits_and_is_not_on_record_does_not_claim_to_go_on() {
+    let recipe = |command: &str| {
+        format!(
+            "name: t\nversion: 1.0.0\ndescription: d\nstages:\n  - {{name: one, steps: [{{id: a, type: bash, \
+             command: '{command}'}}], approval: {{required: true, prompt: 'go on?'}}}}\n"
+        )
+    };
+    let folder = Folder::with("a.yaml", recipe("rm -r .rrc"));
+    let instead = "start it again with `--approve one`, or `--deny one`";
+    let said = folder.rrc(&["run", "a.yaml"]).go().exits(4);
+    assert!(!said.err.contains("--resume"), "{said:?}");
+    said.err_has("the run is not recorded any further: ")
+        .err_has(instead);
+    folder.write(".rrc", "no directory");
+    folder.write("a.yaml", recipe("true"));
+    let said = folder.rrc(&["run", "a.yaml"]).go().exits(4);
+    assert!(!said.err.contains("--resume"), "{said:?}");
+    said.err_has("the run is not recorded: ").err_has(instead);
+    let said = folder.rrc(&["run", "a.yaml", "--no-record"]).go().exits(4);
+    said.err_has("leave out `--no-record`");
+}

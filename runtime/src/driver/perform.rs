@@ -277,7 +277,8 @@ impl Driver<'_> {
         self.say_trouble();
     }
 
-    fn say_trouble(&mut self) {
+    /// Says, once, that the record of the run has come to its end before the run.
+    pub(super) fn say_trouble(&mut self) {
         let trouble = self.journal.as_mut().and_then(|journal| journal.trouble());
         if let Some(words) = trouble {
             let text = format!("the run is not recorded any further: {words}");
