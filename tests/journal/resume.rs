@@ -523,3 +523,16 @@ fn a_run_that_waits_and_is_not_on_record_does_not_claim_to_go_on() {
     let said = folder.rrc(&["run", "a.yaml", "--no-record"]).go().exits(4);
     said.err_has("leave out `--no-record`");
 }
+
+#[test]
+fn what_was_written_of_a_run_stays_when_it_is_shown_again() {
+    let folder = Folder::with("a.yaml", "name: t\nsteps: [{id: a, command: 'true'}]\n");
+    let audit = ["--audit-dir", "audit"];
+    let run = |args: &[&str]| folder.rrc(&[args, &audit].concat()).go().exits(0);
+    run(&["run", "a.yaml"]);
+    let id = only_run(&folder);
+    run(&["run", "--replay", &id]);
+    run(&["run", "--replay", &id]);
+    let files = folder.sh("ls audit").go().exits(0);
+    assert_eq!(files.out.lines().count(), 3, "{files:?}");
+}
