@@ -6,7 +6,7 @@ use crate::{FAILED, OK, Streams, USAGE, plan};
 use rrc_compiler::codes;
 use rrc_compiler::diagnostic::{Diagnostic, Report};
 use rrc_compiler::dialect;
-use rrc_compiler::source::{SourceId, Sources, Span};
+use rrc_compiler::source::Sources;
 use rrc_vm::machine::{Machine, Poll};
 use rrc_vm::text::json_text;
 use rrc_vm::value::Value;
@@ -56,14 +56,7 @@ pub fn eval(args: &EvalArgs, global: &Global, streams: &mut Streams<'_>) -> io::
         }
         Err(fault) => (fault.to_string(), fault.at),
     };
-    let run = spans.iter().rev().find(|run| run.from <= at);
-    let span = run.map_or(Span::top(SourceId(0)), |run| {
-        Span::new(
-            SourceId(run.place.source),
-            run.place.start as usize,
-            run.place.end as usize,
-        )
-    });
+    let span = plan::span_of(&spans, at);
     let mut report = Report::default();
     report.add(Diagnostic::new(&codes::EVALUATION_FAILED, span, message));
     plan::show(&report, &sources, global, streams)?;

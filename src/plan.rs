@@ -9,12 +9,12 @@ use rrc_compiler::codes;
 use rrc_compiler::diagnostic::{Diagnostic, Report, nearest};
 use rrc_compiler::dialect::choose::{Choice, Reason};
 use rrc_compiler::ir::Program;
-use rrc_compiler::source::{Source, Sources, Span};
+use rrc_compiler::source::{Source, SourceId, Sources, Span};
 use rrc_compiler::world::{ReadError, World};
 use rrc_compiler::{Checked, Options, report, suppress};
 use rrc_runtime::os;
 use rrc_vm::codec::{self, DecodeFailure};
-use rrc_vm::plan::Plan;
+use rrc_vm::plan::{Plan, SpanRun};
 use rrc_vm::verify::{Verified, verify};
 use std::fs;
 use std::io::{self, IsTerminal};
@@ -137,6 +137,21 @@ pub fn choice(file: &str, checked: &Checked, sources: &Sources) -> Option<String
         }
     };
     Some(format!("{file}: read as {}, {why}", dialect.name))
+}
+
+/// Where an instruction of a plan was written; the file as a whole where nobody knows.
+pub fn span_of(spans: &[SpanRun], at: u32) -> Span {
+    // They are in the order of the code.
+    let next = spans.partition_point(|run| run.from <= at);
+    let run = next.checked_sub(1).and_then(|last| spans.get(last));
+    run.map_or(Span::top(SourceId(0)), |run| {
+        let place = run.place;
+        Span::new(
+            SourceId(place.source),
+            place.start as usize,
+            place.end as usize,
+        )
+    })
 }
 
 /// The configuration for a file; what is wrong with it is said.

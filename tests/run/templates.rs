@@ -77,6 +77,14 @@ fn a_group_that_takes_too_long_counts_even_if_none_of_its_commands_failed() {
         said.err_has("1 command failed and was passed over")
             .err_has(blamed);
     }
+    // Each turn of what repeats by itself.
+    let folder = template(&json!({
+        "repeat": 2,
+        "template": {"timeout": 200, "template": ["sleep 9", "printf x"]}
+    }));
+    let said = folder.rrc(&["run", "t.json"]).go().exits(0);
+    said.err_has("2 commands failed and were passed over")
+        .err_has("template.template[0]#1: code 1: sleep 9");
 }
 
 #[test]
