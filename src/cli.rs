@@ -466,7 +466,6 @@ impl Global {
     }
 }
 
-/// One of several words between commas.
 /// How long something may take.
 fn seconds(word: &str) -> Result<Duration, &'static str> {
     let time = word
@@ -477,11 +476,13 @@ fn seconds(word: &str) -> Result<Duration, &'static str> {
         .ok_or("give a number of seconds above 0")
 }
 
+/// How long ago something was.
 fn days(word: &str) -> Result<f64, &'static str> {
     let days = word.parse().ok().filter(|days: &f64| *days >= 0.0);
     days.ok_or("give a number of days")
 }
 
+/// One of several words between commas.
 fn trimmed(word: &str) -> Result<String, std::convert::Infallible> {
     Ok(word.trim().to_string())
 }

@@ -1,5 +1,6 @@
 //! Between the machine's values and the runtime's requests and outcomes.
 
+use crate::capture::text_cut;
 use crate::process::{
     ENVIRONMENT_MAX, ErrorKind, ExecError, Outcome, Request, Script, can_start, fits_environment,
 };
@@ -300,20 +301,8 @@ fn command_code(outcome: &Outcome) -> i64 {
 
 /// Output as text. What was cut off in the middle of a character ends before that character.
 fn text(bytes: &[u8], cut: bool) -> String {
-    let whole = match std::str::from_utf8(bytes) {
-        Err(error) if cut && error.error_len().is_none() => error.valid_up_to(),
-        // Other bytes that are no text may stand before the end; only the end was our doing.
-        Err(_) if cut => {
-            let last = bytes.iter().rposition(|byte| byte & 0xc0 != 0x80);
-            let tail = last.map_or(&[][..], |last| &bytes[last..]);
-            match std::str::from_utf8(tail) {
-                Err(error) if error.error_len().is_none() => bytes.len() - tail.len(),
-                _ => bytes.len(),
-            }
-        }
-        _ => bytes.len(),
-    };
-    String::from_utf8_lossy(&bytes[..whole]).into_owned()
+    let whole = if cut { text_cut(bytes) } else { bytes };
+    String::from_utf8_lossy(whole).into_owned()
 }
 
 /// The code as shells count: 128 and the number for a signal, 126 and 127 for what cannot start,
