@@ -259,8 +259,9 @@ fn makes_sense(args: &CheckArgs, streams: &mut Streams<'_>) -> io::Result<bool> 
         if codes::find(text).is_none() {
             writeln!(streams.err, "rrc: there is no finding `{text}`")?;
             let known = codes::ALL.iter().flat_map(|code| [code.code, code.name]);
-            if let Some(near) = nearest(text, known) {
-                writeln!(streams.err, "help: did you mean `{near}`?")?;
+            match nearest(text, known) {
+                Some(near) => writeln!(streams.err, "help: did you mean `{near}`?")?,
+                None => writeln!(streams.err, "help: `rrc explain` lists them all")?,
             }
             return Ok(false);
         }

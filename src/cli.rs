@@ -56,7 +56,7 @@ fn with_tip(mut error: clap::Error, args: &[OsString]) -> clap::Error {
         let tip = match word.as_str() {
             "--json" if run => Some("to print JSON, write '--output-format json'".to_string()),
             "--json" => Some("to print JSON, write '--format json'".to_string()),
-            "-c" | "--context" if run => {
+            "-c" | "--context" | "--var" if run => {
                 Some("to set a variable, write '-s NAME=VALUE'".to_string())
             }
             word if run && word.contains('=') && !word.starts_with('-') => {
@@ -298,7 +298,7 @@ pub struct RunArgs {
     /// Show a recorded run again without running anything; with FILE, compare it with that recipe
     #[arg(long, value_name = "RUN", conflicts_with_all = ["dry_run", "explain", "validate_only"])]
     pub replay: Option<String>,
-    /// The program that answers agent steps, by its path too, or the name of an agent in rrc.toml whose command does
+    /// The program that answers agent steps, by its name or its path; or an agent in rrc.toml whose command does
     #[arg(long, value_name = "NAME|PATH")]
     pub agent: Option<String>,
     /// Stage nothing in git after agent steps, whatever the recipe says

@@ -28,6 +28,7 @@ pub fn findings(
     let options = report::Options {
         color: global.use_color(to_terminal),
         notes: global.verbose,
+        fixes: report::Fixes::Here,
     };
     let mut written = Vec::new();
     let found = &merged.findings;
