@@ -12,7 +12,7 @@ mod progress;
 mod shellcheck;
 mod watch;
 
-use crate::cli::{CheckArgs, Format, Global};
+use crate::cli::{CheckArgs, Global};
 use crate::config::Configs;
 use crate::{FAILED, OK, Streams, USAGE};
 use files::{Files, Named};
@@ -22,6 +22,7 @@ use progress::Progress;
 use rrc_compiler::codes;
 use rrc_compiler::diagnostic::nearest;
 use rrc_compiler::load::Shelf;
+use rrc_compiler::report::Format;
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::PathBuf;

@@ -2,9 +2,11 @@
 
 use crate::{OK, Streams};
 use clap::builder::styling::{AnsiColor, Styles};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use rrc_compiler::report::Format;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -182,7 +184,8 @@ pub struct CheckArgs {
         long,
         value_name = "FORMAT",
         visible_alias = "output-format",
-        default_value = "human"
+        default_value = "human",
+        value_parser = formats()
     )]
     pub format: Format,
     /// Write findings to this file instead of standard output
@@ -221,15 +224,6 @@ pub struct CheckArgs {
     /// Ask shellcheck about commands, too
     #[arg(long)]
     pub shellcheck: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    Human,
-    Concise,
-    Json,
-    Sarif,
-    Github,
 }
 
 #[derive(Debug, Args)]
@@ -464,6 +458,12 @@ impl Global {
             }
         }
     }
+}
+
+/// The formats of findings, as the compiler has them.
+fn formats() -> impl TypedValueParser<Value = Format> {
+    let words = PossibleValuesParser::new(Format::ALL.map(Format::word));
+    words.try_map(|word| Format::of(&word).ok_or("there is no such format"))
 }
 
 /// How long something may take.

@@ -67,6 +67,10 @@ impl Format {
             Format::Github => "github",
         }
     }
+
+    pub fn of(word: &str) -> Option<Format> {
+        Format::ALL.into_iter().find(|format| format.word() == word)
+    }
 }
 
 /// Writes findings in a format. The order of `findings` does not matter.
