@@ -7,8 +7,8 @@ use crate::cli::{Global, RunArgs};
 use crate::config::Config;
 use crate::disk::Disk;
 use crate::output::whole_file;
-use crate::run::{self, Prepared};
-use crate::{Streams, plan, recorded};
+use crate::run::Prepared;
+use crate::{Streams, initial, plan, recorded};
 use rrc_compiler::emit::add_outputs;
 use rrc_compiler::world::World;
 use rrc_runtime::driver::Found;
@@ -40,8 +40,8 @@ pub fn find(
             plan
         }
     };
-    let mut variables = run::defaults(plan.plan());
-    run::runner_values(&mut variables, plan.plan(), prepared.runner);
+    let mut variables = initial::defaults(plan.plan());
+    initial::runner_values(&mut variables, plan.plan(), prepared.runner);
     Ok(Found {
         plan: Rc::new(plan),
         variables,

@@ -5,7 +5,7 @@ use crate::preflight::{self, Preflight};
 use crate::results::Clock;
 use crate::run::{self, Prepared};
 use crate::values::{Given, schema_of};
-use crate::{Streams, USAGE, late, plan};
+use crate::{Streams, USAGE, initial, late, plan};
 use rrc_runtime::driver::{self, Memory, Settings, Then};
 use rrc_runtime::journal::{self, Journal, PLAN, Past, Recorded, Start};
 use rrc_runtime::outlet::Ways;
@@ -409,8 +409,8 @@ fn resume(
 
 /// What the runner told its recipes when the run started.
 fn runner(start: &Start) -> Map {
-    let session = run::session(&start.run, &start.directory, &Clock::at(start.started_ms));
-    run::runner(&start.include_tags, &start.exclude_tags, session)
+    let session = initial::session(&start.run, &start.directory, &Clock::at(start.started_ms));
+    initial::runner(&start.include_tags, &start.exclude_tags, session)
 }
 
 /// The option that asks for something else than the run was started with.
@@ -560,7 +560,7 @@ fn replay(
         keep: run::keep(args),
         ways: Ways::standard(),
     };
-    let mut variables = run::defaults(verified.plan());
+    let mut variables = initial::defaults(verified.plan());
     variables.extend(past.variables.clone());
     let memory = Memory {
         journal: None,
