@@ -8,11 +8,13 @@ mod approvals;
 mod history;
 mod hold;
 mod late;
+mod lines;
 mod machines;
 mod notes;
 mod perform;
 mod spot;
 mod staging;
+mod told;
 
 use crate::agent::Commands;
 use crate::event::{Event, RecordId, RunStatus, StepRef, What};

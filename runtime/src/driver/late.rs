@@ -2,7 +2,8 @@
 
 use super::Driver;
 use super::machines::{Caller, Machines, worth};
-use super::perform::{Asked, answer};
+use super::perform::Asked;
+use super::told::answer;
 use crate::reply::{self, Args};
 use rrc_vm::fault::FailureKind;
 use rrc_vm::isa::Status;
