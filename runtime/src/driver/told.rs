@@ -132,7 +132,7 @@ impl Driver<'_> {
         }
     }
 
-    /// A process was ended with the run. What it wrote is all that is known of its step.
+    /// A process was ended with the run. What is known of it is all that is known of its step.
     fn cut_off(&mut self, asked: &Asked, outcome: process::Outcome) {
         let value = reply::reply(outcome, asked.form, &self.secrets);
         self.learn(asked, &value);
