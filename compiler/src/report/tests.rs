@@ -1,3 +1,5 @@
+//! Findings in every format, letter by letter.
+
 use super::*;
 use crate::codes;
 use crate::diagnostic::Fix;
