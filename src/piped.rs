@@ -3,7 +3,7 @@
 use crate::Streams;
 use crate::cli::Global;
 use crate::plan::span_of;
-use crate::results::{printable_lines, put_warnings};
+use crate::results::{printable, printable_lines, put_warnings};
 use rrc_compiler::diagnostic::nearest;
 use rrc_compiler::source::Span;
 use rrc_runtime::driver::{Outcome, Settings};
@@ -39,7 +39,7 @@ pub fn say_unread(
         return Ok(());
     }
     for notice in unread(plan, given, set) {
-        writeln!(streams.err, "rrc: {notice}")?;
+        writeln!(streams.err, "rrc: {}", printable(&notice))?;
     }
     Ok(())
 }

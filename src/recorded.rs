@@ -226,10 +226,24 @@ pub fn again(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::
         Ok(recorded) => recorded,
         Err(words) => return refuse(&words, "`rrc runs` lists what is recorded here", streams),
     };
+    if let (Some(_), Some(file)) = (&args.resume, args.file.as_deref())
+        && is_of_another(&recorded.start, &plan::meant(file, global))
+    {
+        let Start { run, file: own, .. } = &recorded.start;
+        let words = format!("run {run} is of {own}, not of {file}");
+        return refuse(&words, "leave out the file, or name a run of it", streams);
+    }
     match args.resume {
         Some(_) => resume(&recorded, &given, args, global, streams),
         None => replay(&recorded, args, global, streams),
     }
+}
+
+/// Whether a run is certainly of another file than this one. Its own may have moved since.
+fn is_of_another(start: &Start, file: &str) -> bool {
+    let real = |path: &str| std::fs::canonicalize(path).ok();
+    let (own, named) = (real(&start.file), real(file));
+    absolute(file) != start.file && own.is_some() && own != named
 }
 
 fn refuse(words: &str, help: &str, streams: &mut Streams<'_>) -> io::Result<u8> {

@@ -536,3 +536,24 @@ fn what_was_written_of_a_run_stays_when_it_is_shown_again() {
     let files = folder.sh("ls audit").go().exits(0);
     assert_eq!(files.out.lines().count(), 3, "{files:?}");
 }
+
+#[test]
+fn a_run_of_another_recipe_does_not_go_on() {
+    let recipe =
+        |ran: &str| format!("name: t\nsteps: [{{id: a, command: 'touch {ran}; test -e ready'}}]\n");
+    let folder = Folder::with("a.yaml", recipe("a"));
+    folder.write("b.yaml", recipe("b"));
+    folder.rrc(&["run", "a.yaml"]).go().exits(1);
+    folder.write("ready", "");
+    let id = only_run(&folder);
+    let said = folder
+        .rrc(&["run", "b.yaml", "--resume", &id])
+        .go()
+        .exits(2);
+    said.err_has("a.yaml, not of b.yaml")
+        .err_has("leave out the file");
+    folder
+        .rrc(&["run", "./a.yaml", "--resume", &id])
+        .go()
+        .exits(0);
+}
