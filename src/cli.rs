@@ -51,34 +51,49 @@ impl Cli {
     }
 }
 
-/// Who names a file where a command belongs wants to run it, and options of other programs have names here.
+/// Says what is meant by words that other programs have for commands and options.
 fn with_tip(mut error: clap::Error, args: &[OsString]) -> clap::Error {
-    if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) {
-        let run = args.get(1).is_some_and(|command| command == "run");
-        let tip = match word.as_str() {
-            "--json" if run => Some("to print JSON, write '--output-format json'".to_string()),
-            "--json" => Some("to print JSON, write '--format json'".to_string()),
-            "-c" | "--context" | "--var" if run => {
-                Some("to set a variable, write '-s NAME=VALUE'".to_string())
-            }
-            word if run && word.contains('=') && !word.starts_with('-') => {
-                Some(format!("to set a variable, write '-s {word}'"))
-            }
-            _ => None,
-        };
-        if let Some(tip) = tip.filter(|_| run || args.get(1).is_some_and(|word| word == "check")) {
-            let tips = ContextValue::StyledStrs(vec![tip.into()]);
-            error.insert(ContextKind::Suggested, tips);
-        }
-    }
-    if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
-        && Path::new(word).is_file()
-    {
-        let tip = format!("to run it, write 'rrc run {word}'").into();
-        let tips = ContextValue::StyledStrs(vec![tip]);
+    let command = args.get(1).and_then(|word| word.to_str());
+    let wrong = |kind| match error.get(kind) {
+        Some(ContextValue::String(word)) => Some(word.as_str()),
+        _ => None,
+    };
+    let option = wrong(ContextKind::InvalidArg);
+    let tip = option.and_then(|word| instead_of_option(command.unwrap_or_default(), word));
+    let tip = tip.or_else(|| wrong(ContextKind::InvalidSubcommand).and_then(instead_of_command));
+    if let Some(tip) = tip {
+        // What only looks alike is not meant.
+        error.remove(ContextKind::SuggestedArg);
+        error.remove(ContextKind::SuggestedSubcommand);
+        let tips = ContextValue::StyledStrs(vec![tip.into()]);
         error.insert(ContextKind::Suggested, tips);
     }
     error
+}
+
+fn instead_of_option(command: &str, word: &str) -> Option<String> {
+    Some(match (command, word) {
+        ("run", "--json") => "to print JSON, write '--output-format json'".to_string(),
+        ("check", "--json") => "to print JSON, write '--format json'".to_string(),
+        ("run", "-c" | "--context" | "--var") => {
+            "to set a variable, write '-s NAME=VALUE'".to_string()
+        }
+        ("run", pair) if pair.contains('=') && !pair.starts_with('-') => {
+            format!("to set a variable, write '-s {pair}'")
+        }
+        _ => return None,
+    })
+}
+
+fn instead_of_command(word: &str) -> Option<String> {
+    Some(match word {
+        "lint" | "validate" => "to find what is wrong, write 'rrc check'".to_string(),
+        "compile" => "to make a plan, write 'rrc build'".to_string(),
+        "resume" => "to go on with a run, write 'rrc run --resume'".to_string(),
+        "replay" => "to see a run again, write 'rrc run --replay'".to_string(),
+        file if Path::new(file).is_file() => format!("to run it, write 'rrc run {file}'"),
+        _ => return None,
+    })
 }
 
 /// What reads one command and nothing else.

@@ -487,6 +487,9 @@ fn a_slip_is_told_what_to_write_instead() {
             &["run", "a.yaml", "--vars", "n=1"],
             "to set a variable, use `-s`",
         ),
+        (&["lint", "a.yaml"], "write 'rrc check'"),
+        (&["compile", "a.yaml"], "write 'rrc build'"),
+        (&["resume"], "write 'rrc run --resume'"),
     ] {
         folder.rrc(args).go().exits(2).no_out().err_has(help);
     }
