@@ -2,6 +2,7 @@
 
 use crate::cli::{Global, RunArgs};
 use crate::config::Config;
+use crate::output::is_same;
 use crate::preflight::{self, Preflight};
 use crate::results::Clock;
 use crate::run::{self, Prepared};
@@ -184,8 +185,7 @@ fn no_run(wanted: &str) -> String {
 fn latest(file: &str) -> Result<Recorded, String> {
     let (mut runs, unread) =
         all().map_err(|error| format!("{}: {error}", directory().display()))?;
-    let wanted = absolute(file);
-    runs.retain(|recorded| recorded.start.file == wanted);
+    runs.retain(|recorded| is_of(&recorded.start, file));
     let denied = |recorded: &Recorded| recorded.finish.as_ref().is_some_and(|end| end.denied);
     let goes_on = |recorded: &Recorded| {
         !denied(recorded) && !matches!(recorded.status(), "completed" | "partial")
@@ -227,7 +227,9 @@ pub fn again(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::
         Err(words) => return refuse(&words, "`rrc runs` lists what is recorded here", streams),
     };
     if let (Some(_), Some(file)) = (&args.resume, args.file.as_deref())
-        && is_of_another(&recorded.start, &plan::meant(file, global))
+        // It may have moved since.
+        && Path::new(&recorded.start.file).exists()
+        && !is_of(&recorded.start, &plan::meant(file, global))
     {
         let Start { run, file: own, .. } = &recorded.start;
         let words = format!("run {run} is of {own}, not of {file}");
@@ -239,11 +241,9 @@ pub fn again(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::
     }
 }
 
-/// Whether a run is certainly of another file than this one. Its own may have moved since.
-fn is_of_another(start: &Start, file: &str) -> bool {
-    let real = |path: &str| std::fs::canonicalize(path).ok();
-    let (own, named) = (real(&start.file), real(file));
-    absolute(file) != start.file && own.is_some() && own != named
+/// Whether a run is of this file, by whatever path that is named.
+fn is_of(start: &Start, file: &str) -> bool {
+    absolute(file) == start.file || is_same(start.file.as_ref(), file.as_ref())
 }
 
 fn refuse(words: &str, help: &str, streams: &mut Streams<'_>) -> io::Result<u8> {

@@ -538,22 +538,19 @@ fn what_was_written_of_a_run_stays_when_it_is_shown_again() {
 }
 
 #[test]
-fn a_run_of_another_recipe_does_not_go_on() {
+fn a_run_goes_on_for_its_own_recipe_however_that_is_named() {
     let recipe =
         |ran: &str| format!("name: t\nsteps: [{{id: a, command: 'touch {ran}; test -e ready'}}]\n");
     let folder = Folder::with("a.yaml", recipe("a"));
     folder.write("b.yaml", recipe("b"));
+    folder.sh("ln -s . here").go().exits(0);
     folder.rrc(&["run", "a.yaml"]).go().exits(1);
-    folder.write("ready", "");
     let id = only_run(&folder);
-    let said = folder
-        .rrc(&["run", "b.yaml", "--resume", &id])
-        .go()
-        .exits(2);
+    let resume = |args: &[&str]| folder.rrc(&[&["run", "--resume"], args].concat()).go();
+    resume(&[&id, "here/a.yaml"]).exits(1);
+    folder.write("ready", "");
+    let said = resume(&[&id, "b.yaml"]).exits(2);
     said.err_has("a.yaml, not of b.yaml")
         .err_has("leave out the file");
-    folder
-        .rrc(&["run", "./a.yaml", "--resume", &id])
-        .go()
-        .exits(0);
+    resume(&["here/a.yaml"]).exits(0);
 }
