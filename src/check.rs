@@ -15,7 +15,7 @@ mod watch;
 use crate::cli::{CheckArgs, Global};
 use crate::config::Configs;
 use crate::{FAILED, OK, Streams, USAGE};
-use files::{Files, Named};
+use files::{Files, Named, PassedOver};
 use merge::Said;
 use one::{Checking, Fixed, Outcome};
 use progress::Progress;
@@ -52,7 +52,7 @@ fn round(args: &CheckArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
     let Files {
         mut files,
         directories: mut seen,
-        nameless,
+        passed_over,
     } = files::files(args)?;
     let shelf = Shelf::default();
     let mut checking = Checking {
@@ -95,20 +95,17 @@ fn round(args: &CheckArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
     }
     let mut code = match (unusable.is_empty(), checked.is_empty()) {
         (false, _) => USAGE,
-        (true, true) if !nameless.is_empty() => USAGE,
+        (true, true) if !passed_over.is_empty() => USAGE,
         (true, true) => nothing(args, streams)?,
         (true, false) => {
             seen.extend(checked.iter().flat_map(Outcome::read));
             report(checked, &fixes, &files, args, global, streams)?
         }
     };
-    for path in &nameless {
+    for PassedOver { path, why, help } in &passed_over {
         let shown = path.display();
-        writeln!(
-            streams.err,
-            "rrc: `{shown}` is not checked: its name is not UTF-8"
-        )?;
-        writeln!(streams.err, "help: rename it")?;
+        writeln!(streams.err, "rrc: `{shown}` is not checked: {why}")?;
+        writeln!(streams.err, "help: {help}")?;
         code = USAGE;
     }
     if !args.watch {

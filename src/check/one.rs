@@ -80,6 +80,7 @@ fn world(file: &Named, checking: &Checking<'_>) -> Option<Result<(Disk, Arc<Conf
             Ok(bytes) if looks_like_ours(&file.name, &bytes) => Some(bytes),
             // A recipe that is never looked at must not look like one without findings.
             Err(ReadError::TooLarge(_)) if begins_like_a_recipe(&file.name) => None,
+            Err(ReadError::Other(_)) => None,
             _ => return None,
         },
         (None, false) => None,
