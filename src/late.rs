@@ -31,7 +31,10 @@ pub fn find(
     let record = recorded::directory().join(&prepared.settings.run_id);
     let kept = record.join(format!("recipe-{number:016x}.rrb"));
     let plan = match std::fs::read(&kept) {
-        Ok(bytes) => verified(decode(&bytes).map_err(|error| error.to_string())?)?,
+        Ok(bytes) => decode(&bytes)
+            .map_err(|error| error.to_string())
+            .and_then(verified)
+            .map_err(|words| format!("{}: {words}", kept.display()))?,
         Err(_) => {
             let plan = compiled(name, prepared, args, global, err)?;
             if record.is_dir() {
