@@ -11,6 +11,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
+/// The file of one run, and what is known of its steps so far.
 pub struct Audit {
     file: File,
     /// When each open step started.
@@ -30,9 +31,8 @@ impl Audit {
         };
         let recipe: String = recipe.chars().map(safe).collect();
         let time = clock.timestamp(0).replace([':', '.'], "-");
-        let file = File::create(directory.join(format!("{recipe}_{time}.jsonl")))?;
         Ok(Audit {
-            file,
+            file: new_file(directory, &format!("{recipe}_{time}"))?,
             open: HashMap::new(),
         })
     }
@@ -74,5 +74,21 @@ impl Audit {
             "output_len": length,
         });
         writeln!(self.file, "{line}")
+    }
+}
+
+/// A file that was not there: two runs may start in one millisecond, and a run that is shown again has
+/// the time of the first.
+fn new_file(directory: &Path, name: &str) -> io::Result<File> {
+    let mut path = directory.join(format!("{name}.jsonl"));
+    let mut number = 2;
+    loop {
+        match File::create_new(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                path = directory.join(format!("{name}-{number}.jsonl"));
+                number += 1;
+            }
+            made => return made,
+        }
     }
 }

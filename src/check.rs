@@ -12,16 +12,17 @@ mod progress;
 mod shellcheck;
 mod watch;
 
-use crate::cli::{CheckArgs, Format, Global};
+use crate::cli::{CheckArgs, Global};
 use crate::config::Configs;
 use crate::{FAILED, OK, Streams, USAGE};
-use files::{Files, Named};
+use files::{Files, Named, PassedOver};
 use merge::Said;
 use one::{Checking, Fixed, Outcome};
 use progress::Progress;
 use rrc_compiler::codes;
 use rrc_compiler::diagnostic::nearest;
 use rrc_compiler::load::Shelf;
+use rrc_compiler::report::Format;
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::PathBuf;
@@ -51,7 +52,7 @@ fn round(args: &CheckArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
     let Files {
         mut files,
         directories: mut seen,
-        nameless,
+        passed_over,
     } = files::files(args)?;
     let shelf = Shelf::default();
     let mut checking = Checking {
@@ -94,20 +95,17 @@ fn round(args: &CheckArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
     }
     let mut code = match (unusable.is_empty(), checked.is_empty()) {
         (false, _) => USAGE,
-        (true, true) if !nameless.is_empty() => USAGE,
+        (true, true) if !passed_over.is_empty() => USAGE,
         (true, true) => nothing(args, streams)?,
         (true, false) => {
             seen.extend(checked.iter().flat_map(Outcome::read));
             report(checked, &fixes, &files, args, global, streams)?
         }
     };
-    for path in &nameless {
+    for PassedOver { path, why, help } in &passed_over {
         let shown = path.display();
-        writeln!(
-            streams.err,
-            "rrc: `{shown}` is not checked: its name is not UTF-8"
-        )?;
-        writeln!(streams.err, "help: rename it")?;
+        writeln!(streams.err, "rrc: `{shown}` is not checked: {why}")?;
+        writeln!(streams.err, "help: {help}")?;
         code = USAGE;
     }
     if !args.watch {
@@ -259,8 +257,9 @@ fn makes_sense(args: &CheckArgs, streams: &mut Streams<'_>) -> io::Result<bool> 
         if codes::find(text).is_none() {
             writeln!(streams.err, "rrc: there is no finding `{text}`")?;
             let known = codes::ALL.iter().flat_map(|code| [code.code, code.name]);
-            if let Some(near) = nearest(text, known) {
-                writeln!(streams.err, "help: did you mean `{near}`?")?;
+            match nearest(text, known) {
+                Some(near) => writeln!(streams.err, "help: did you mean `{near}`?")?,
+                None => writeln!(streams.err, "help: `rrc explain` lists them all")?,
             }
             return Ok(false);
         }

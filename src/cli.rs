@@ -2,9 +2,11 @@
 
 use crate::{OK, Streams};
 use clap::builder::styling::{AnsiColor, Styles};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use rrc_compiler::report::Format;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -49,34 +51,49 @@ impl Cli {
     }
 }
 
-/// Who names a file where a command belongs wants to run it, and options of other programs have names here.
+/// Says what is meant by words that other programs have for commands and options.
 fn with_tip(mut error: clap::Error, args: &[OsString]) -> clap::Error {
-    if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) {
-        let run = args.get(1).is_some_and(|command| command == "run");
-        let tip = match word.as_str() {
-            "--json" if run => Some("to print JSON, write '--output-format json'".to_string()),
-            "--json" => Some("to print JSON, write '--format json'".to_string()),
-            "-c" | "--context" if run => {
-                Some("to set a variable, write '-s NAME=VALUE'".to_string())
-            }
-            word if run && word.contains('=') && !word.starts_with('-') => {
-                Some(format!("to set a variable, write '-s {word}'"))
-            }
-            _ => None,
-        };
-        if let Some(tip) = tip.filter(|_| run || args.get(1).is_some_and(|word| word == "check")) {
-            let tips = ContextValue::StyledStrs(vec![tip.into()]);
-            error.insert(ContextKind::Suggested, tips);
-        }
-    }
-    if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
-        && Path::new(word).is_file()
-    {
-        let tip = format!("to run it, write 'rrc run {word}'").into();
-        let tips = ContextValue::StyledStrs(vec![tip]);
+    let command = args.get(1).and_then(|word| word.to_str());
+    let wrong = |kind| match error.get(kind) {
+        Some(ContextValue::String(word)) => Some(word.as_str()),
+        _ => None,
+    };
+    let option = wrong(ContextKind::InvalidArg);
+    let tip = option.and_then(|word| instead_of_option(command.unwrap_or_default(), word));
+    let tip = tip.or_else(|| wrong(ContextKind::InvalidSubcommand).and_then(instead_of_command));
+    if let Some(tip) = tip {
+        // What only looks alike is not meant.
+        error.remove(ContextKind::SuggestedArg);
+        error.remove(ContextKind::SuggestedSubcommand);
+        let tips = ContextValue::StyledStrs(vec![tip.into()]);
         error.insert(ContextKind::Suggested, tips);
     }
     error
+}
+
+fn instead_of_option(command: &str, word: &str) -> Option<String> {
+    Some(match (command, word) {
+        ("run", "--json") => "to print JSON, write '--output-format json'".to_string(),
+        ("check", "--json") => "to print JSON, write '--format json'".to_string(),
+        ("run", "-c" | "--context" | "--var") => {
+            "to set a variable, write '-s NAME=VALUE'".to_string()
+        }
+        ("run", pair) if pair.contains('=') && !pair.starts_with('-') => {
+            format!("to set a variable, write '-s {pair}'")
+        }
+        _ => return None,
+    })
+}
+
+fn instead_of_command(word: &str) -> Option<String> {
+    Some(match word {
+        "lint" | "validate" => "to find what is wrong, write 'rrc check'".to_string(),
+        "compile" => "to make a plan, write 'rrc build'".to_string(),
+        "resume" => "to go on with a run, write 'rrc run --resume'".to_string(),
+        "replay" => "to see a run again, write 'rrc run --replay'".to_string(),
+        file if Path::new(file).is_file() => format!("to run it, write 'rrc run {file}'"),
+        _ => return None,
+    })
 }
 
 /// What reads one command and nothing else.
@@ -182,7 +199,8 @@ pub struct CheckArgs {
         long,
         value_name = "FORMAT",
         visible_alias = "output-format",
-        default_value = "human"
+        default_value = "human",
+        value_parser = formats()
     )]
     pub format: Format,
     /// Write findings to this file instead of standard output
@@ -221,15 +239,6 @@ pub struct CheckArgs {
     /// Ask shellcheck about commands, too
     #[arg(long)]
     pub shellcheck: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    Human,
-    Concise,
-    Json,
-    Sarif,
-    Github,
 }
 
 #[derive(Debug, Args)]
@@ -298,7 +307,7 @@ pub struct RunArgs {
     /// Show a recorded run again without running anything; with FILE, compare it with that recipe
     #[arg(long, value_name = "RUN", conflicts_with_all = ["dry_run", "explain", "validate_only"])]
     pub replay: Option<String>,
-    /// The program that answers agent steps, by its path too, or the name of an agent in rrc.toml whose command does
+    /// The program that answers agent steps, by its name or its path; or an agent in rrc.toml whose command does
     #[arg(long, value_name = "NAME|PATH")]
     pub agent: Option<String>,
     /// Stage nothing in git after agent steps, whatever the recipe says
@@ -466,7 +475,12 @@ impl Global {
     }
 }
 
-/// One of several words between commas.
+/// The formats of findings, as the compiler has them.
+fn formats() -> impl TypedValueParser<Value = Format> {
+    let words = PossibleValuesParser::new(Format::ALL.map(Format::word));
+    words.try_map(|word| Format::of(&word).ok_or("there is no such format"))
+}
+
 /// How long something may take.
 fn seconds(word: &str) -> Result<Duration, &'static str> {
     let time = word
@@ -477,11 +491,13 @@ fn seconds(word: &str) -> Result<Duration, &'static str> {
         .ok_or("give a number of seconds above 0")
 }
 
+/// How long ago something was.
 fn days(word: &str) -> Result<f64, &'static str> {
     let days = word.parse().ok().filter(|days: &f64| *days >= 0.0);
     days.ok_or("give a number of days")
 }
 
+/// One of several words between commas.
 fn trimmed(word: &str) -> Result<String, std::convert::Infallible> {
     Ok(word.trim().to_string())
 }

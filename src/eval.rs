@@ -6,7 +6,8 @@ use crate::{FAILED, OK, Streams, USAGE, plan};
 use rrc_compiler::codes;
 use rrc_compiler::diagnostic::{Diagnostic, Report};
 use rrc_compiler::dialect;
-use rrc_compiler::source::{SourceId, Sources, Span};
+use rrc_compiler::report::Fixes;
+use rrc_compiler::source::Sources;
 use rrc_vm::machine::{Machine, Poll};
 use rrc_vm::text::json_text;
 use rrc_vm::value::Value;
@@ -29,7 +30,11 @@ pub fn eval(args: &EvalArgs, global: &Global, streams: &mut Streams<'_>) -> io::
         &mut sources,
         &mut report,
     );
-    plan::show(&report, &sources, global, streams)?;
+    // What is evaluated stands on the command line, where nothing can be mended.
+    let show = |report: &Report, streams: &mut Streams<'_>| {
+        plan::show_with(Fixes::Nobody, report, &sources, global, streams)
+    };
+    show(&report, streams)?;
     let Some(compiled) = compiled else {
         return Ok(FAILED);
     };
@@ -56,16 +61,9 @@ pub fn eval(args: &EvalArgs, global: &Global, streams: &mut Streams<'_>) -> io::
         }
         Err(fault) => (fault.to_string(), fault.at),
     };
-    let run = spans.iter().rev().find(|run| run.from <= at);
-    let span = run.map_or(Span::top(SourceId(0)), |run| {
-        Span::new(
-            SourceId(run.place.source),
-            run.place.start as usize,
-            run.place.end as usize,
-        )
-    });
+    let span = plan::span_of(&spans, at);
     let mut report = Report::default();
     report.add(Diagnostic::new(&codes::EVALUATION_FAILED, span, message));
-    plan::show(&report, &sources, global, streams)?;
+    show(&report, streams)?;
     Ok(FAILED)
 }

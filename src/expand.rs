@@ -7,7 +7,7 @@
 use crate::cli::{ExpandArgs, Global};
 use crate::run::Loaded;
 use crate::values::{Given, schema_of};
-use crate::{OK, Streams, USAGE, piped, plan, recorded, run};
+use crate::{OK, Streams, USAGE, initial, piped, plan, recorded, run};
 use rrc_runtime::secret::Secrets;
 use rrc_vm::machine::{Call, Machine, Note, Poll, RecordId, Ticket};
 use rrc_vm::plan::{HostKind, Plan};
@@ -61,7 +61,7 @@ pub fn expand(args: &ExpandArgs, global: &Global, streams: &mut Streams<'_>) -> 
     }
     let given = given.to(schema_of(plan));
     piped::say_unread(plan, given, &args.set, global, streams)?;
-    let mut variables = run::defaults(plan);
+    let mut variables = initial::defaults(plan);
     variables.extend(given.clone());
     let shape = match (args.argv, args.shell) {
         (true, _) => Shape::Words,

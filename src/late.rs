@@ -7,8 +7,8 @@ use crate::cli::{Global, RunArgs};
 use crate::config::Config;
 use crate::disk::Disk;
 use crate::output::whole_file;
-use crate::run::{self, Prepared};
-use crate::{Streams, plan, recorded};
+use crate::run::Prepared;
+use crate::{Streams, initial, plan, recorded};
 use rrc_compiler::emit::add_outputs;
 use rrc_compiler::world::World;
 use rrc_runtime::driver::Found;
@@ -31,7 +31,10 @@ pub fn find(
     let record = recorded::directory().join(&prepared.settings.run_id);
     let kept = record.join(format!("recipe-{number:016x}.rrb"));
     let plan = match std::fs::read(&kept) {
-        Ok(bytes) => verified(decode(&bytes).map_err(|error| error.to_string())?)?,
+        Ok(bytes) => decode(&bytes)
+            .map_err(|error| error.to_string())
+            .and_then(verified)
+            .map_err(|words| format!("{}: {words}", kept.display()))?,
         Err(_) => {
             let plan = compiled(name, prepared, args, global, err)?;
             if record.is_dir() {
@@ -40,8 +43,8 @@ pub fn find(
             plan
         }
     };
-    let mut variables = run::defaults(plan.plan());
-    run::runner_values(&mut variables, plan.plan(), prepared.runner);
+    let mut variables = initial::defaults(plan.plan());
+    initial::runner_values(&mut variables, plan.plan(), prepared.runner);
     Ok(Found {
         plan: Rc::new(plan),
         variables,

@@ -15,6 +15,7 @@ mod dry;
 mod eval;
 mod expand;
 mod explain;
+mod initial;
 mod late;
 mod list;
 mod live;

@@ -2,9 +2,10 @@
 
 use crate::Streams;
 use crate::cli::Global;
-use crate::results::{printable_lines, put_warnings};
+use crate::plan::span_of;
+use crate::results::{printable, printable_lines, put_warnings};
 use rrc_compiler::diagnostic::nearest;
-use rrc_compiler::source::{SourceId, Span};
+use rrc_compiler::source::Span;
 use rrc_runtime::driver::{Outcome, Settings};
 use rrc_runtime::event::RunStatus;
 use rrc_runtime::record::{Attempts, Ran, Record, Records};
@@ -16,7 +17,7 @@ use rrc_vm::plan::Plan;
 use rrc_vm::text::{field, render};
 use rrc_vm::value::{Map, Value};
 use rrc_vm::verify::Verified;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Value as Json, json};
 use std::io;
 use std::rc::Rc;
@@ -38,7 +39,7 @@ pub fn say_unread(
         return Ok(());
     }
     for notice in unread(plan, given, set) {
-        writeln!(streams.err, "rrc: {notice}")?;
+        writeln!(streams.err, "rrc: {}", printable(&notice))?;
     }
     Ok(())
 }
@@ -101,16 +102,9 @@ pub fn refusal(verified: &Rc<Verified>, variables: &Map) -> Option<Refusal> {
 }
 
 pub fn refused(plan: &Plan, message: &str, at: u32) -> Refusal {
-    let run = plan.spans.iter().rev().find(|run| run.from <= at);
     Refusal {
         message: message.to_string(),
-        span: run.map_or(Span::top(SourceId(0)), |run| {
-            Span::new(
-                SourceId(run.place.source),
-                run.place.start as usize,
-                run.place.end as usize,
-            )
-        }),
+        span: span_of(&plan.spans, at),
     }
 }
 
@@ -199,17 +193,31 @@ fn failures(outcome: &Outcome) -> Vec<Failed<'_>> {
             words: ran.argv.join(" "),
         })
         .collect();
-    for record in outcome.records.failures() {
-        let inside = |one: &Failed<'_>| one.path.starts_with(record.path.as_str());
-        if !failed.iter().any(inside) {
-            failed.push(Failed {
-                path: &record.path,
-                code: 1,
-                words: record.error.clone().unwrap_or_default(),
-            });
-        }
-    }
+    let blamed: FxHashSet<_> = failed.iter().flat_map(|one| around(one.path)).collect();
+    let groups = outcome.records.failures();
+    let groups = groups.filter(|record| !blamed.contains(&parted(&record.path)));
+    failed.extend(groups.map(|record| Failed {
+        path: &record.path,
+        code: 1,
+        words: record.error.clone().unwrap_or_default(),
+    }));
     failed
+}
+
+/// The places in the file that a path is made of, and the turns of what repeats, which stand behind them.
+fn parted(path: &str) -> (&str, &str) {
+    path.split_at(path.find('#').unwrap_or(path.len()))
+}
+
+/// What stands around a path, in its parts, and the path itself.
+fn around(path: &str) -> impl Iterator<Item = (&str, &str)> {
+    let (places, turns) = parted(path);
+    let ends = places.match_indices(['.', '[']).map(|(end, _)| end);
+    ends.chain([places.len()]).flat_map(move |end| {
+        let outer = turns.match_indices('#').map(|(end, _)| end);
+        let outer = outer.chain([turns.len()]);
+        outer.map(move |turn| (&places[..end], &turns[..turn]))
+    })
 }
 
 fn failed_commands(outcome: &Outcome) -> Vec<&Ran> {
@@ -288,4 +296,32 @@ pub fn json(outcome: &Outcome, settings: &Settings) -> Json {
         report["branches"] = Json::Array(found);
     }
     report
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{around, parted};
+
+    #[test]
+    fn what_stands_around_a_path_ends_where_a_name_or_a_number_does() {
+        let is_inside = |path, group| around(path).any(|one| one == parted(group));
+        for (path, group) in [
+            ("template[0]", "template"),
+            ("template[1].template", "template[1]"),
+            ("template.template[0]#1", "template#1"),
+            ("template.template#1#10", "template#1"),
+            ("template.template#1", "template"),
+            ("template#1", "template#1"),
+        ] {
+            assert!(is_inside(path, group), "{path} in {group}");
+        }
+        for (path, group) in [
+            ("template", "template[0]"),
+            ("templates[0]", "template"),
+            ("template.template[0]#10", "template#1"),
+            ("template.template[0]#1", "template#2"),
+        ] {
+            assert!(!is_inside(path, group), "{path} in {group}");
+        }
+    }
 }

@@ -9,12 +9,14 @@ use rrc_compiler::codes;
 use rrc_compiler::diagnostic::{Diagnostic, Report, nearest};
 use rrc_compiler::dialect::choose::{Choice, Reason};
 use rrc_compiler::ir::Program;
-use rrc_compiler::source::{Source, Sources, Span};
+use rrc_compiler::report::Fixes;
+use rrc_compiler::source::{Source, SourceId, Sources, Span};
 use rrc_compiler::world::{ReadError, World};
 use rrc_compiler::{Checked, Options, report, suppress};
 use rrc_runtime::os;
 use rrc_vm::codec::{self, DecodeFailure};
-use rrc_vm::plan::Plan;
+use rrc_vm::plan::{Plan, SpanRun};
+use rrc_vm::shell::readable;
 use rrc_vm::verify::{Verified, verify};
 use std::fs;
 use std::io::{self, IsTerminal};
@@ -35,6 +37,12 @@ pub fn is_plan(path: &str) -> bool {
     Path::new(path)
         .extension()
         .is_some_and(|extension| extension == "rrb")
+}
+
+/// Whether a path names what plans are made of.
+fn is_source(path: &str) -> bool {
+    let extension = Path::new(path).extension();
+    extension.is_some_and(|word| ["yaml", "yml", "json"].iter().any(|known| word == *known))
 }
 
 pub fn hash(text: &str) -> [u8; 32] {
@@ -139,6 +147,21 @@ pub fn choice(file: &str, checked: &Checked, sources: &Sources) -> Option<String
     Some(format!("{file}: read as {}, {why}", dialect.name))
 }
 
+/// Where an instruction of a plan was written; the file as a whole where nobody knows.
+pub fn span_of(spans: &[SpanRun], at: u32) -> Span {
+    // They are in the order of the code.
+    let next = spans.partition_point(|run| run.from <= at);
+    let run = next.checked_sub(1).and_then(|last| spans.get(last));
+    run.map_or(Span::top(SourceId(0)), |run| {
+        let place = run.place;
+        Span::new(
+            SourceId(place.source),
+            place.start as usize,
+            place.end as usize,
+        )
+    })
+}
+
 /// The configuration for a file; what is wrong with it is said.
 pub fn configuration(
     path: &str,
@@ -154,8 +177,19 @@ pub fn configuration(
     }
 }
 
-/// Shows findings as `check` does, on standard error.
+/// Shows findings about files as `check` does, on standard error.
 pub fn show(
+    report: &Report,
+    sources: &Sources,
+    global: &Global,
+    streams: &mut Streams<'_>,
+) -> io::Result<()> {
+    show_with(Fixes::Check, report, sources, global, streams)
+}
+
+/// The same of findings whose fixes are applied by somebody else, or by nobody.
+pub fn show_with(
+    fixes: Fixes,
     report: &Report,
     sources: &Sources,
     global: &Global,
@@ -167,6 +201,7 @@ pub fn show(
     let options = report::Options {
         color: global.use_color(io::stderr().is_terminal()),
         notes: global.verbose,
+        fixes,
     };
     report::write(
         report::Format::Human,
@@ -207,7 +242,15 @@ pub fn read(path: &str, global: &Global, streams: &mut Streams<'_>) -> io::Resul
                     DecodeFailure::Version(_) => &codes::FOREIGN_PLAN,
                     _ => &codes::BAD_PLAN,
                 };
-                let help = "build it again with `rrc build`".to_string();
+                let help = match error.what {
+                    DecodeFailure::Foreign if is_source(path) => {
+                        format!(
+                            "make a plan of it first, with `rrc build {}`",
+                            readable(path)
+                        )
+                    }
+                    _ => "build it again with `rrc build`".to_string(),
+                };
                 (code, format!("{error}"), help)
             }
         },

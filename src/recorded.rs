@@ -1,11 +1,13 @@
 //! Runs that are recorded: where they are kept, and how one goes on or is shown again.
 
 use crate::cli::{Global, RunArgs};
+use crate::config::Config;
+use crate::output::is_same;
 use crate::preflight::{self, Preflight};
 use crate::results::Clock;
 use crate::run::{self, Prepared};
 use crate::values::{Given, schema_of};
-use crate::{Streams, USAGE, late, plan};
+use crate::{Streams, USAGE, initial, late, plan};
 use rrc_runtime::driver::{self, Memory, Settings, Then};
 use rrc_runtime::journal::{self, Journal, PLAN, Past, Recorded, Start};
 use rrc_runtime::outlet::Ways;
@@ -183,8 +185,7 @@ fn no_run(wanted: &str) -> String {
 fn latest(file: &str) -> Result<Recorded, String> {
     let (mut runs, unread) =
         all().map_err(|error| format!("{}: {error}", directory().display()))?;
-    let wanted = absolute(file);
-    runs.retain(|recorded| recorded.start.file == wanted);
+    runs.retain(|recorded| is_of(&recorded.start, file));
     let denied = |recorded: &Recorded| recorded.finish.as_ref().is_some_and(|end| end.denied);
     let goes_on = |recorded: &Recorded| {
         !denied(recorded) && !matches!(recorded.status(), "completed" | "partial")
@@ -225,10 +226,24 @@ pub fn again(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::
         Ok(recorded) => recorded,
         Err(words) => return refuse(&words, "`rrc runs` lists what is recorded here", streams),
     };
+    if let (Some(_), Some(file)) = (&args.resume, args.file.as_deref())
+        // It may have moved since.
+        && Path::new(&recorded.start.file).exists()
+        && !is_of(&recorded.start, &plan::meant(file, global))
+    {
+        let Start { run, file: own, .. } = &recorded.start;
+        let words = format!("run {run} is of {own}, not of {file}");
+        return refuse(&words, "leave out the file, or name a run of it", streams);
+    }
     match args.resume {
         Some(_) => resume(&recorded, &given, args, global, streams),
         None => replay(&recorded, args, global, streams),
     }
+}
+
+/// Whether a run is of this file, by whatever path that is named.
+fn is_of(start: &Start, file: &str) -> bool {
+    absolute(file) == start.file || is_same(start.file.as_ref(), file.as_ref())
 }
 
 fn refuse(words: &str, help: &str, streams: &mut Streams<'_>) -> io::Result<u8> {
@@ -259,6 +274,52 @@ fn saved_plan(
     })
 }
 
+/// Why a run cannot go on whatever is asked of it, and what to do instead.
+fn is_over(recorded: &Recorded) -> Option<(String, &'static str)> {
+    let run = &recorded.start.run;
+    if recorded.finish.as_ref().is_some_and(|end| end.denied) {
+        return Some((
+            format!("run {run} was denied, which is final"),
+            "start a new run",
+        ));
+    }
+    match recorded.status() {
+        "running" => Some((still_runs(run), "")),
+        status @ ("completed" | "partial") => {
+            Some((format!("run {run} is {status}: nothing is left"), ""))
+        }
+        _ => None,
+    }
+}
+
+fn still_runs(run: &str) -> String {
+    format!("run {run} is still running")
+}
+
+/// What a run was told, without the replies that are taken back, and the secrets that it is read with:
+/// recipes that were found on the way may have named more than the run started with.
+fn recall(
+    recorded: &Recorded,
+    again: &[u64],
+    named: &[String],
+    given: &Map,
+) -> Result<(Past, Secrets), String> {
+    let with = |names: Vec<String>| {
+        let mut secrets = Secrets::new(names);
+        learn(&mut secrets, given);
+        let past = recorded.past(again, &secrets)?;
+        Ok::<_, String>((past, secrets))
+    };
+    let names = recorded.start.secrets.iter().chain(named).cloned();
+    let (past, secrets) = with(names.collect())?;
+    let unnamed = past.missing.iter().filter(|name| !secrets.is_secret(name));
+    let unnamed: Vec<String> = unnamed.cloned().collect();
+    match unnamed.is_empty() {
+        true => Ok((past, secrets)),
+        false => with([secrets.names(), &unnamed].concat()),
+    }
+}
+
 fn resume(
     recorded: &Recorded,
     given: &Given,
@@ -268,28 +329,15 @@ fn resume(
 ) -> io::Result<u8> {
     let start = &recorded.start;
     let run = &start.run;
-    if recorded.finish.as_ref().is_some_and(|end| end.denied) {
-        let words = format!("run {run} was denied, which is final");
-        return refuse(&words, "start a new run", streams);
-    }
-    match recorded.status() {
-        "running" => return refuse(&format!("run {run} is still running"), "", streams),
-        status @ ("completed" | "partial") => {
-            return refuse(
-                &format!("run {run} is {status}: nothing is left"),
-                "",
-                streams,
-            );
-        }
-        _ => {}
+    if let Some((words, help)) = is_over(recorded) {
+        return refuse(&words, help, streams);
     }
     let verified = match saved_plan(recorded, global, streams)? {
         Ok(verified) => verified,
         Err(code) => return Ok(code),
     };
     let given = given.to(schema_of(verified.plan()));
-    let changed = changed(verified.plan(), &start.file);
-    if let Some(first) = changed.first() {
+    if let Some(first) = changed(verified.plan(), &start.file).first() {
         if args.frozen {
             let words = format!("{first} has changed since run {run} started");
             return refuse(&words, "start a new run", streams);
@@ -304,25 +352,12 @@ fn resume(
         Err(code) => return Ok(code),
     };
     let args = &run::with_secrets(args, &config);
-    let names = start.secrets.iter().chain(&args.secret).cloned();
-    let mut secrets = Secrets::new(names);
-    learn(&mut secrets, given);
     let mut again = recorded.finish.as_ref().map(|finish| finish.again.clone());
-    let mut past = match recorded.past(again.as_deref().unwrap_or_default(), &secrets) {
-        Ok(past) => past,
+    let taken_back = again.as_deref().unwrap_or_default();
+    let (mut past, secrets) = match recall(recorded, taken_back, &args.secret, given) {
+        Ok(read) => read,
         Err(words) => return refuse(&format!("run {run}: {words}"), "", streams),
     };
-    // Recipes that were found on the way may have named more.
-    let unnamed = past.missing.iter().filter(|name| !secrets.is_secret(name));
-    let unnamed: Vec<String> = unnamed.cloned().collect();
-    if !unnamed.is_empty() {
-        secrets = Secrets::new(secrets.names().iter().cloned().chain(unnamed));
-        learn(&mut secrets, given);
-        past = match recorded.past(again.as_deref().unwrap_or_default(), &secrets) {
-            Ok(past) => past,
-            Err(words) => return refuse(&format!("run {run}: {words}"), "", streams),
-        };
-    }
     if let Some(code) = restore(&mut past, given, &secrets, streams)? {
         return Ok(code);
     }
@@ -334,41 +369,9 @@ fn resume(
         let words = format!("{} is not there any more", start.directory.display());
         return refuse(&words, "", streams);
     }
-    let asking = preflight::Asking {
-        plan: verified.plan(),
-        args,
-        config: &config,
-        directory: &start.directory,
-        global,
-    };
-    let agents = match asking.agents(streams)? {
-        Ok(agents) => agents,
+    let settings = match settings(start, verified.plan(), args, &config, global, streams)? {
+        Ok(settings) => settings,
         Err(code) => return Ok(code),
-    };
-    let preflight = Preflight {
-        plan: verified.plan(),
-        file: &start.file,
-        directory: &start.directory,
-        agents: &agents,
-        given: &Map::default(),
-        reserved: &[],
-        args,
-    };
-    // What has run once may have needed what is gone now; only agents must be there.
-    if !preflight.check(true, streams)? {
-        return Ok(USAGE);
-    }
-    let settings = Settings {
-        run_id: run.clone(),
-        directory: start.directory.clone(),
-        jobs: run::jobs(args, &config),
-        timeout: args.timeout,
-        approve: args.approve.clone(),
-        deny: args.deny.clone(),
-        agents,
-        stage: start.stage && !args.no_auto_stage,
-        keep: run::keep(args),
-        ways: Ways::standard(),
     };
     // Times go on from where the run was, as if nothing had been between.
     let started = Clock::now().since_1970_ms().saturating_sub(past.ms);
@@ -394,7 +397,7 @@ fn resume(
         Ok(journal) => journal,
         // Somebody else has gone on with it since it was read.
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-            return refuse(&format!("run {run} is still running"), "", streams);
+            return refuse(&still_runs(run), "", streams);
         }
         Err(error) => return refuse(&format!("run {run}: {error}"), "", streams),
     };
@@ -407,10 +410,58 @@ fn resume(
     run::perform_and_report(&prepared, variables, (memory, audit), args, global, streams)
 }
 
+/// How a run goes on: as it was started, but for what is asked of it now. What it needs and is not here
+/// is said.
+fn settings(
+    start: &Start,
+    plan: &Plan,
+    args: &RunArgs,
+    config: &Config,
+    global: &Global,
+    streams: &mut Streams<'_>,
+) -> io::Result<plan::Found<Settings>> {
+    let asking = preflight::Asking {
+        plan,
+        args,
+        config,
+        directory: &start.directory,
+        global,
+    };
+    let agents = match asking.agents(streams)? {
+        Ok(agents) => agents,
+        Err(code) => return Ok(Err(code)),
+    };
+    let preflight = Preflight {
+        plan,
+        file: &start.file,
+        directory: &start.directory,
+        agents: &agents,
+        given: &Map::default(),
+        reserved: &[],
+        args,
+    };
+    // What has run once may have needed what is gone now; only agents must be there.
+    if !preflight.check(true, streams)? {
+        return Ok(Err(USAGE));
+    }
+    Ok(Ok(Settings {
+        run_id: start.run.clone(),
+        directory: start.directory.clone(),
+        jobs: run::jobs(args, config),
+        timeout: args.timeout,
+        approve: args.approve.clone(),
+        deny: args.deny.clone(),
+        agents,
+        stage: start.stage && !args.no_auto_stage,
+        keep: run::keep(args),
+        ways: Ways::standard(),
+    }))
+}
+
 /// What the runner told its recipes when the run started.
 fn runner(start: &Start) -> Map {
-    let session = run::session(&start.run, &start.directory, &Clock::at(start.started_ms));
-    run::runner(&start.include_tags, &start.exclude_tags, session)
+    let session = initial::session(&start.run, &start.directory, &Clock::at(start.started_ms));
+    initial::runner(&start.include_tags, &start.exclude_tags, session)
 }
 
 /// The option that asks for something else than the run was started with.
@@ -560,7 +611,7 @@ fn replay(
         keep: run::keep(args),
         ways: Ways::standard(),
     };
-    let mut variables = run::defaults(verified.plan());
+    let mut variables = initial::defaults(verified.plan());
     variables.extend(past.variables.clone());
     let memory = Memory {
         journal: None,

@@ -10,10 +10,10 @@ use crate::outline::Outline;
 use crate::preflight::{self, Preflight};
 use crate::results::{self, Clock, Look};
 use crate::values::{self, Given};
-use crate::{OK, Streams, USAGE, dry, late, piped, plan, recorded};
+use crate::{OK, Streams, USAGE, dry, initial, late, piped, plan, recorded};
 use rrc_compiler::codes;
 use rrc_compiler::diagnostic::{Diagnostic, Report};
-use rrc_compiler::ir::{EXCLUDE_TAGS, INCLUDE_TAGS, Program, SESSION};
+use rrc_compiler::ir::{EXCLUDE_TAGS, INCLUDE_TAGS, Program};
 use rrc_compiler::source::Sources;
 use rrc_runtime::driver::{self, Approval, Memory, Outcome, Settings};
 use rrc_runtime::event::{Event, RunStatus, What};
@@ -21,11 +21,9 @@ use rrc_runtime::outlet::{Outlet, Ways};
 use rrc_runtime::process::Signal;
 use rrc_runtime::record::Keep;
 use rrc_runtime::secret::Secrets;
-use rrc_vm::plan::{Const, Plan};
 use rrc_vm::shell::readable;
-use rrc_vm::value::{Map, Value};
+use rrc_vm::value::Map;
 use rrc_vm::verify::Verified;
-use rustc_hash::FxHashMap;
 use std::io::{self, IsTerminal};
 use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
@@ -141,7 +139,7 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
     let verified = &loaded.verified;
     let schema = values::schema_of(verified.plan());
     let given = values.to(schema);
-    let mut variables = defaults(verified.plan());
+    let mut variables = initial::defaults(verified.plan());
     if !values.put_over(&mut variables, schema, streams)? {
         return Ok(USAGE);
     }
@@ -208,10 +206,10 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
         keep: keep(args),
         ways: Ways::standard(),
     };
-    let session = session(&settings.run_id, &settings.directory, &clock);
-    let runner = runner(&args.include_tags, &args.exclude_tags, session);
+    let session = initial::session(&settings.run_id, &settings.directory, &clock);
+    let runner = initial::runner(&args.include_tags, &args.exclude_tags, session);
     variables.retain(|name, _| !loaded.reserved().contains(&&**name));
-    runner_values(&mut variables, verified.plan(), &runner);
+    initial::runner_values(&mut variables, verified.plan(), &runner);
     let prepared = Prepared {
         verified,
         file,
@@ -287,7 +285,10 @@ fn perform_and_tell(
     // What comes on standard error comes after it, also where both go to one place.
     streams.out.flush()?;
     if let Some(stage) = outcome.waits_for.as_deref().filter(|_| !global.quiet) {
-        say_how_to_go_on(prepared, stage, args, streams)?;
+        match outcome.recorded || args.replay.is_some() {
+            true => say_how_to_go_on(prepared, stage, streams)?,
+            false => say_that_it_cannot_go_on(stage, args, streams)?,
+        }
     }
     Ok(match outcome.signal {
         Some(Signal::Interrupt) => 130,
@@ -303,6 +304,19 @@ fn perform_and_tell(
 fn say_how_to_go_on(
     prepared: &Prepared<'_>,
     stage: &str,
+    streams: &mut Streams<'_>,
+) -> io::Result<()> {
+    let run = &prepared.settings.run_id;
+    let stage = readable(stage);
+    writeln!(
+        streams.err,
+        "help: answer with `rrc run --resume {run} --approve {stage}`, or `--deny {stage}`"
+    )
+}
+
+/// A run without a record cannot go on, and who may not have wanted that is told what to do instead.
+fn say_that_it_cannot_go_on(
+    stage: &str,
     args: &RunArgs,
     streams: &mut Streams<'_>,
 ) -> io::Result<()> {
@@ -312,11 +326,10 @@ fn say_how_to_go_on(
             "help: nothing was recorded, so this run cannot go on; leave out `--no-record`"
         );
     }
-    let run = &prepared.settings.run_id;
     let stage = readable(stage);
     writeln!(
         streams.err,
-        "help: answer with `rrc run --resume {run} --approve {stage}`, or `--deny {stage}`"
+        "help: it is not on record, so this run cannot go on; start it again with `--approve {stage}`, or `--deny {stage}`"
     )
 }
 
@@ -367,14 +380,10 @@ fn show_plan(
         (INCLUDE_TAGS, &args.include_tags),
         (EXCLUDE_TAGS, &args.exclude_tags),
     ] {
-        variables.insert(Rc::from(name), tag_list(tags));
+        variables.insert(Rc::from(name), initial::tag_list(tags));
     }
     dry::dry_run(program, &variables, json, &Clock::now(), streams)?;
     Ok(OK)
-}
-
-pub fn tag_list(tags: &[String]) -> Value {
-    Value::list(tags.iter().map(|tag| Value::text(tag.as_str())).collect())
 }
 
 fn perform(
@@ -590,89 +599,4 @@ pub fn with_secrets(args: &RunArgs, config: &Config) -> RunArgs {
     let mut args = args.clone();
     args.secret.extend_from_slice(&config.run.secrets);
     args
-}
-
-/// What variables hold when nobody says otherwise.
-pub fn defaults(plan: &Plan) -> Map {
-    let mut variables = Map::default();
-    let mut made = FxHashMap::default();
-    for input in &plan.inputs {
-        let Some(name) = plan.texts.get(input.name) else {
-            continue;
-        };
-        if let Some(default) = input.default {
-            variables.insert(Rc::from(name), constant(plan, default, &mut made));
-        }
-    }
-    variables
-}
-
-/// What only the runner knows, over everything else.
-pub fn runner_values(variables: &mut Map, plan: &Plan, runner: &Map) {
-    for name in results::runner_names(plan) {
-        let value = runner.get(name).cloned().unwrap_or(Value::Null);
-        variables.insert(Rc::from(name), value);
-    }
-}
-
-pub fn runner(include_tags: &[String], exclude_tags: &[String], session: Value) -> Map {
-    let values = [
-        (INCLUDE_TAGS, tag_list(include_tags)),
-        (EXCLUDE_TAGS, tag_list(exclude_tags)),
-        (SESSION, session),
-    ];
-    let values = values.into_iter();
-    values
-        .map(|(name, value)| (Rc::from(name), value))
-        .collect()
-}
-
-pub fn session(run: &str, directory: &Path, started: &Clock) -> Value {
-    let mut session = Map::default();
-    session.insert(Rc::from("id"), Value::text(run));
-    session.insert(Rc::from("started"), Value::text(started.timestamp(0)));
-    session.insert(
-        Rc::from("project"),
-        Value::text(directory.to_string_lossy().as_ref()),
-    );
-    Value::map(session)
-}
-
-/// A constant as a value. What stands in it, or in others, more than once is made once.
-fn constant(plan: &Plan, id: u32, made: &mut FxHashMap<u32, Value>) -> Value {
-    if let Some(value) = made.get(&id) {
-        return value.clone();
-    }
-    let text = |id: u32| Value::text(plan.texts.get(id).unwrap_or_default());
-    let value = match plan.constants.get(id as usize) {
-        None | Some(Const::Null) => Value::Null,
-        Some(Const::Bool(value)) => Value::Bool(*value),
-        Some(Const::Int(value)) => Value::Int(*value),
-        Some(Const::Float(value)) => Value::Float(*value),
-        Some(Const::Text(id)) => text(*id),
-        Some(Const::List { first, count }) => {
-            let parts = plan
-                .parts
-                .iter()
-                .skip(*first as usize)
-                .take(*count as usize);
-            Value::list(parts.map(|part| constant(plan, *part, made)).collect())
-        }
-        Some(Const::Map { first, count }) => {
-            let parts: Vec<u32> = plan
-                .parts
-                .iter()
-                .skip(*first as usize)
-                .take(*count as usize * 2)
-                .copied()
-                .collect();
-            let pairs = parts.chunks_exact(2).map(|pair| {
-                let name = plan.texts.get(pair[0]).unwrap_or_default();
-                (Rc::from(name), constant(plan, pair[1], made))
-            });
-            Value::map(pairs.collect())
-        }
-    };
-    made.insert(id, value.clone());
-    value
 }

@@ -2,7 +2,7 @@
 
 use crate::cli::RunsArgs;
 use crate::recorded::{self, NoRun};
-use crate::results::Clock;
+use crate::results::{Clock, printable};
 use crate::{FAILED, OK, Streams, words};
 use rrc_runtime::journal::Recorded;
 use serde_json::json;
@@ -22,8 +22,9 @@ pub fn runs(args: &RunsArgs, streams: &mut Streams<'_>) -> io::Result<u8> {
     if args.prune {
         return prune(&runs, &unread, now, args, streams);
     }
-    let name = |run: &Recorded| run.start.name.chars().count();
-    let width = runs.iter().map(name).max().unwrap_or_default().max(6);
+    let name = |run: &Recorded| printable(&run.start.name);
+    let widths = runs.iter().map(|run| name(run).chars().count());
+    let width = widths.max().unwrap_or_default().max(6);
     if io::stdout().is_terminal() && !runs.is_empty() && !args.json {
         writeln!(
             streams.out,
@@ -58,8 +59,8 @@ pub fn runs(args: &RunsArgs, streams: &mut Streams<'_>) -> io::Result<u8> {
             run.status(),
             format!("{} ago", age(now.saturating_sub(start.started_ms))),
             done,
-            start.name,
-            shown(&start.file),
+            name(run),
+            printable(&shown(&start.file)),
         )?;
     }
     for (path, words) in &unread {

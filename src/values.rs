@@ -157,7 +157,13 @@ fn text_of(path: &Path) -> Result<String, String> {
         Ok(_) | Err(ReadError::TooLarge(_)) => {
             return Err(format!("the file is larger than {MOST_BYTES} bytes"));
         }
-        Err(ReadError::NotFound) => return Err("there is no such file".to_string()),
+        Err(ReadError::NotFound) => {
+            let words = "there is no such file";
+            return Err(match path.to_string_lossy().contains('=') {
+                true => format!("{words}; to set a variable, use `-s`"),
+                false => words.to_string(),
+            });
+        }
         Err(ReadError::Directory) => return Err("it is a directory".to_string()),
         Err(ReadError::Other(words)) => return Err(words),
     };

@@ -8,11 +8,13 @@ mod approvals;
 mod history;
 mod hold;
 mod late;
+mod lines;
 mod machines;
 mod notes;
 mod perform;
 mod spot;
 mod staging;
+mod told;
 
 use crate::agent::Commands;
 use crate::event::{Event, RecordId, RunStatus, StepRef, What};
@@ -102,6 +104,8 @@ pub struct Outcome {
     pub signal: Option<Signal>,
     /// The stage whose approval it waits for.
     pub waits_for: Option<String>,
+    /// Whether all of it is on record, so that it can go on and be shown again.
+    pub recorded: bool,
     /// Why a recorded run could not be made again; then the rest says nothing.
     pub refused: Option<String>,
     /// What the run came to: what the plan gives, or what is known of the failure that ended it.
@@ -538,6 +542,7 @@ impl<'a> Driver<'a> {
         if let Some(journal) = self.journal.as_mut().filter(|_| self.refused.is_none()) {
             journal.finish(&finish, now_ms, status == RunStatus::Paused);
         }
+        self.say_trouble();
         self.say(None, None, What::RunEnd { status });
         self.os.sweep();
         if self.os.hears_no_more() {
@@ -552,6 +557,7 @@ impl<'a> Driver<'a> {
             records: self.records,
             signal,
             waits_for,
+            recorded: self.journal.is_some_and(|journal| !journal.is_broken()),
             refused: self.refused,
             result: self.secrets.value(&result).unwrap_or(result),
             ran: self.ran.into_all(),

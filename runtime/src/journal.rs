@@ -248,6 +248,11 @@ impl Journal {
         self.trouble.take()
     }
 
+    /// Whether the recording ended before the run.
+    pub fn is_broken(&self) -> bool {
+        self.broken
+    }
+
     /// `since` is when a question was first put, since 1970: it may be answered in another life.
     pub fn begin(&mut self, ticket: u64, print: Print, step: &str, ms: u64, since: Option<u64>) {
         self.attempt(|journal| {

@@ -3,7 +3,9 @@
 //! The only module that names `rustix` and `libc`, and this the only file that may hold `unsafe`. It knows
 //! system calls and nothing of steps, captures or deadlines. Linux gets epoll, pidfds, a subreaper,
 //! memory files and a start without detours; elsewhere the same functions work with poll(2), SIGCHLD and
-//! posix_spawn(3), and [`missing_protections`] says what is lost.
+//! posix_spawn(3). What is lost there: a process that leaves its group (setsid, double fork) is not found
+//! again, the watchdog ends process groups and not what carries the run's marker, and children that start
+//! while hundreds run may get a raised limit of open descriptors.
 #![allow(
     unsafe_code,
     reason = "system calls that no safe interface covers; everywhere else it is denied"
@@ -40,19 +42,6 @@ pub use files::{
 };
 pub use limit::DescriptorLimit;
 pub use listing::{Listed, children, environment_of, processes};
-
-/// What this system cannot promise about what a run leaves behind.
-pub fn missing_protections() -> &'static [&'static str] {
-    if cfg!(target_os = "linux") {
-        &[]
-    } else {
-        &[
-            "a process that leaves its group (setsid, double fork) is not found again",
-            "the watchdog ends process groups only, not what carries the run marker",
-            "children started while hundreds run may get a raised limit of open descriptors",
-        ]
-    }
-}
 
 // ---- memory -------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@
 //! A process that holds a `Loop` starts children only through one: as the subreaper of all it
 //! starts, the loop takes every child it does not know for a stray.
 
+mod child;
 mod contract;
 mod environment;
 pub(crate) mod family;
@@ -17,16 +18,16 @@ mod terminal;
 mod urgent;
 
 use std::collections::VecDeque;
-use std::io::{self, PipeReader, PipeWriter};
-use std::os::fd::OwnedFd;
+use std::io;
 use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
 
-use crate::capture::{Capture, Lines, Piece};
+use crate::capture::{Capture, Piece};
 use crate::clock::{Clock, Key};
-use crate::os::{self, Ended, Interest, Poller, Sent};
+use crate::os::{self, Interest, Poller, Sent};
 use crate::watchdog::Watchdog;
+use child::{Child, Phase};
 use family::Marker;
 use streams::Feed;
 use terminal::TERMINAL;
@@ -156,43 +157,6 @@ pub struct Loop {
 enum Due {
     Child(u64),
     Sleep,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    Running,
-    /// TERM was sent; KILL follows at the instant.
-    Terminating(Instant),
-    /// The leader has ended after TERM, its group has not; KILL follows at the instant.
-    Lingering(Instant),
-    /// KILL was sent; the streams are closed when the timer fires.
-    Killed,
-    /// Ended by itself; the streams are closed when the timer fires.
-    Draining,
-}
-
-struct Child {
-    pid: u32,
-    started: Instant,
-    phase: Phase,
-    timer: Option<Key>,
-    end_watch: Option<OwnedFd>,
-    streams: [Option<PipeReader>; 2],
-    /// While these are open no stream ends, so that a child that ends wakes us once and not thrice.
-    ends: Option<[PipeWriter; 2]>,
-    captures: [Capture; 2],
-    lines: Option<[Lines; 2]>,
-    whole: bool,
-    stdin: Option<Feed>,
-    stdin_unread: bool,
-    ended: Option<Ended>,
-    limit: Option<Duration>,
-    grace: Duration,
-    timed_out: bool,
-    cancelled: bool,
-    io_error: Option<String>,
-    warnings: Vec<String>,
-    slot: Option<usize>,
 }
 
 /// A descriptor of a child, as the poller's token carries it.
@@ -628,56 +592,5 @@ fn part_of(stream: Stream) -> Part {
     match stream {
         Stream::Out => Part::Out,
         Stream::Err => Part::Err,
-    }
-}
-
-impl Child {
-    fn into_outcome(self) -> Outcome {
-        let stopped = self.timed_out || self.cancelled;
-        let (mut exit_code, mut signal, mut error) = (None, None, None);
-        let mut fail = |kind, detail: String| error = Some(ExecError::new(kind, detail));
-        match self.ended {
-            Some(Ended::Code(code)) if !stopped => {
-                exit_code = Some(code);
-                if code != 0 {
-                    fail(ErrorKind::NonzeroExit, format!("exit code {code}"));
-                }
-            }
-            Some(Ended::Signal(number)) if !stopped => {
-                signal = Some(number);
-                fail(ErrorKind::Signaled, format!("signal {number}"));
-            }
-            Some(Ended::Code(_) | Ended::Signal(_)) => {}
-            Some(Ended::Unknown) | None if stopped => {}
-            Some(Ended::Unknown) | None => {
-                fail(ErrorKind::IoError, "its end was not seen".to_owned());
-            }
-        }
-        if let Some(detail) = self.io_error {
-            fail(ErrorKind::IoError, detail);
-        }
-        if self.timed_out {
-            let limit = self.limit.unwrap_or_default();
-            fail(ErrorKind::Timeout, format!("limit {limit:?}"));
-        } else if self.cancelled {
-            fail(ErrorKind::Interrupted, String::new());
-        }
-        let [out, err] = self.captures;
-        Outcome {
-            exit_code,
-            signal,
-            timed_out: self.timed_out,
-            cancelled: self.cancelled,
-            duration: self.started.elapsed(),
-            stdout_truncated: out.truncated(),
-            stderr_truncated: err.truncated(),
-            stdout_bytes: out.total(),
-            stderr_bytes: err.total(),
-            stdout: out.into_kept(),
-            stderr: err.into_kept(),
-            stdin_unread: self.stdin_unread || self.stdin.is_some(),
-            warnings: self.warnings,
-            error,
-        }
     }
 }

@@ -1,5 +1,6 @@
 //! Between the machine's values and the runtime's requests and outcomes.
 
+use crate::capture::text_cut;
 use crate::process::{
     ENVIRONMENT_MAX, ErrorKind, ExecError, Outcome, Request, Script, can_start, fits_environment,
 };
@@ -183,10 +184,6 @@ const FIELDS: usize = 8;
 
 /// How a process ended, as the machine wants to know it.
 pub fn reply(mut outcome: Outcome, form: Form, secrets: &Secrets) -> Value {
-    let mut map = Map::with_capacity_and_hasher(FIELDS, Default::default());
-    let mut put = |name: &str, value: Value| {
-        map.insert(Rc::from(name), value);
-    };
     if form == Form::Bytes && outcome.stdout_truncated {
         let words = "it wrote more than is kept, and a part of it is of no use";
         outcome.error = Some(ExecError::new(ErrorKind::IoError, words));
@@ -195,79 +192,79 @@ pub fn reply(mut outcome: Outcome, form: Form, secrets: &Secrets) -> Value {
         Form::Text => exit_code(&outcome),
         Form::Bytes => Some(command_code(&outcome)),
     };
+    let stderr = text(&outcome.stderr, outcome.stderr_truncated);
+    let mut known = known(&mut outcome, form, exit_code, &stderr);
+    let Some(error) = &outcome.error else {
+        return Value::map(known);
+    };
+    let mut message = why(error, exit_code, outcome.signal);
+    let said = stderr.trim_end();
+    if has_run(&outcome) && !said.is_empty() {
+        message.push('\n');
+        message.push_str(last_lines(said, secrets));
+    }
+    known.insert(Rc::from("error"), Value::text(error.kind.word()));
+    known.insert(Rc::from("detail"), Value::text(error.detail.as_str()));
+    Value::Failure(Rc::new(Failure {
+        kind: failure_kind(error.kind),
+        message: message.into(),
+        data: Value::map(known),
+        at: 0,
+    }))
+}
+
+/// Whether a process came to an end of its own, or to that of its time: then what it wrote counts.
+fn has_run(outcome: &Outcome) -> bool {
+    outcome.exit_code.is_some() || outcome.signal.is_some() || outcome.timed_out
+}
+
+/// What is known of an outcome, as the fields of a reply. Its output goes there.
+fn known(outcome: &mut Outcome, form: Form, exit_code: Option<i64>, stderr: &str) -> Map {
+    let count = |bytes: u64| Value::Int(i64::try_from(bytes).unwrap_or(i64::MAX));
+    let mut map = Map::with_capacity_and_hasher(FIELDS, Default::default());
+    let mut put = |name: &str, value: Value| {
+        map.insert(Rc::from(name), value);
+    };
     put("exit_code", exit_code.map_or(Value::Null, Value::Int));
     put("stdout_truncated", Value::Bool(outcome.stdout_truncated));
     put("stderr_truncated", Value::Bool(outcome.stderr_truncated));
-    put(
-        "stdout_bytes",
-        Value::Int(i64::try_from(outcome.stdout_bytes).unwrap_or(i64::MAX)),
-    );
-    put(
-        "stderr_bytes",
-        Value::Int(i64::try_from(outcome.stderr_bytes).unwrap_or(i64::MAX)),
-    );
+    put("stdout_bytes", count(outcome.stdout_bytes));
+    put("stderr_bytes", count(outcome.stderr_bytes));
     put("timed_out", Value::Bool(outcome.timed_out));
-    let launched = outcome.exit_code.is_some() || outcome.signal.is_some() || outcome.timed_out;
-    let stderr = text(&outcome.stderr, outcome.stderr_truncated);
-    if launched {
-        put(
-            "stdout",
-            match form {
-                Form::Text => Value::text(text(&outcome.stdout, outcome.stdout_truncated)),
-                Form::Bytes => Value::Bytes(std::mem::take(&mut outcome.stdout).into()),
-            },
-        );
-        put("stderr", Value::text(stderr.as_str()));
+    if has_run(outcome) {
+        let stdout = match form {
+            Form::Text => Value::text(text(&outcome.stdout, outcome.stdout_truncated)),
+            Form::Bytes => Value::Bytes(std::mem::take(&mut outcome.stdout).into()),
+        };
+        put("stdout", stdout);
+        put("stderr", Value::text(stderr));
     } else if let (Form::Bytes, Some(error)) = (form, &outcome.error) {
         let words = format!("{}: {}", error.message, error.detail);
         put("stderr", Value::text(words));
     }
     if !outcome.warnings.is_empty() {
-        put(
-            "warnings",
-            Value::list(
-                outcome
-                    .warnings
-                    .iter()
-                    .map(|text| Value::text(text.as_str()))
-                    .collect(),
-            ),
-        );
+        let warnings = outcome.warnings.iter();
+        let warnings = warnings.map(|text| Value::text(text.as_str()));
+        put("warnings", Value::list(warnings.collect()));
     }
-    let Some(error) = outcome.error else {
-        return Value::map(map);
-    };
-    let kind = failure_kind(error.kind);
-    let mut message = match error.kind {
+    map
+}
+
+/// Why a call failed, in words.
+fn why(error: &ExecError, exit_code: Option<i64>, signal: Option<i32>) -> String {
+    match error.kind {
         ErrorKind::NonzeroExit => {
-            format!(
-                "the command exited with code {}",
-                exit_code.unwrap_or_default()
-            )
+            let code = exit_code.unwrap_or_default();
+            format!("the command exited with code {code}")
         }
         ErrorKind::Signaled => {
-            format!(
-                "the command was ended by signal {}",
-                outcome.signal.unwrap_or_default()
-            )
+            let signal = signal.unwrap_or_default();
+            format!("the command was ended by signal {signal}")
         }
         ErrorKind::Timeout => format!("the command took longer than allowed ({})", error.detail),
         _ if error.detail.is_empty() => error.message.to_string(),
         _ => format!("{}: {}", error.message, error.detail),
-    };
-    let said = stderr.trim_end();
-    if launched && !said.is_empty() {
-        message.push('\n');
-        message.push_str(last_lines(said, secrets));
     }
-    put("error", Value::text(error.kind.word()));
-    put("detail", Value::text(error.detail.as_str()));
-    Value::Failure(Rc::new(Failure {
-        kind,
-        message: message.into(),
-        data: Value::map(map),
-        at: 0,
-    }))
 }
 
 /// What of the output the machine gets: text, or the bytes as they are.
@@ -300,20 +297,8 @@ fn command_code(outcome: &Outcome) -> i64 {
 
 /// Output as text. What was cut off in the middle of a character ends before that character.
 fn text(bytes: &[u8], cut: bool) -> String {
-    let whole = match std::str::from_utf8(bytes) {
-        Err(error) if cut && error.error_len().is_none() => error.valid_up_to(),
-        // Other bytes that are no text may stand before the end; only the end was our doing.
-        Err(_) if cut => {
-            let last = bytes.iter().rposition(|byte| byte & 0xc0 != 0x80);
-            let tail = last.map_or(&[][..], |last| &bytes[last..]);
-            match std::str::from_utf8(tail) {
-                Err(error) if error.error_len().is_none() => bytes.len() - tail.len(),
-                _ => bytes.len(),
-            }
-        }
-        _ => bytes.len(),
-    };
-    String::from_utf8_lossy(&bytes[..whole]).into_owned()
+    let whole = if cut { text_cut(bytes) } else { bytes };
+    String::from_utf8_lossy(whole).into_owned()
 }
 
 /// The code as shells count: 128 and the number for a signal, 126 and 127 for what cannot start,

@@ -119,10 +119,6 @@ impl Secrets {
         self.known.text(*self.texts.get(name)?.get(number)?)
     }
 
-    pub fn knows_values(&self) -> bool {
-        !self.known.is_empty()
-    }
-
     /// How many bytes past a cut are needed to see what the cut goes through.
     pub fn window(&self) -> usize {
         self.known.longest().max(WINDOW)

@@ -1,7 +1,7 @@
 //! Which files the paths mean; directories are walked as git sees them.
 
 use crate::cli::CheckArgs;
-use crate::disk;
+use crate::{disk, words};
 use rrc_compiler::doc::MAX_BYTES;
 use std::collections::HashSet;
 use std::io;
@@ -23,8 +23,16 @@ pub struct Files {
     pub files: Vec<Named>,
     /// The directories that were walked.
     pub directories: Vec<PathBuf>,
-    /// Recipes that were found and are not checked, as no text names them.
-    pub nameless: Vec<PathBuf>,
+    /// What was found and cannot be looked at.
+    pub passed_over: Vec<PassedOver>,
+}
+
+/// Something in a directory that is not checked. Who has a directory checked believes that all of it was.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+pub struct PassedOver {
+    pub path: PathBuf,
+    pub why: String,
+    pub help: &'static str,
 }
 
 pub fn files(args: &CheckArgs) -> io::Result<Files> {
@@ -90,10 +98,16 @@ fn walk(directory: &str, all: &mut Files) {
         // What a repository ignores is no recipe of it, also in a copy without its history.
         .require_git(false)
         .filter_entry(|entry| entry.file_name() != ".git" && entry.file_name() != ".rrc")
-        .build()
-        .flatten();
+        .build();
     let mut found = Vec::new();
     for entry in entries {
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(error) => {
+                all.passed_over.extend(closed(&error));
+                continue;
+            }
+        };
         let Some(kind) = entry.file_type() else {
             continue;
         };
@@ -102,12 +116,12 @@ fn walk(directory: &str, all: &mut Files) {
         } else if kind.is_file() && is_read(entry.path()) {
             match entry.path().to_str() {
                 Some(name) => found.push(name.to_string()),
-                None => all.nameless.extend(nameless(entry.into_path())),
+                None => all.passed_over.extend(nameless(entry.into_path())),
             }
         }
     }
     found.sort();
-    all.nameless.sort();
+    all.passed_over.sort();
     all.files.extend(found.into_iter().map(|name| Named {
         name,
         stdin: None,
@@ -116,9 +130,37 @@ fn walk(directory: &str, all: &mut Files) {
 }
 
 /// A file whose name is no text, if it is one of ours.
-fn nameless(path: PathBuf) -> Option<PathBuf> {
+fn nameless(path: PathBuf) -> Option<PassedOver> {
     let bytes = disk::read_at_most(&path, MAX_BYTES).ok()?;
-    looks_like_ours(&path.to_string_lossy(), &bytes).then_some(path)
+    looks_like_ours(&path.to_string_lossy(), &bytes).then(|| PassedOver {
+        path,
+        why: "its name is not UTF-8".to_string(),
+        help: "rename it",
+    })
+}
+
+/// A directory that cannot be looked into, unless it is gone by now.
+fn closed(error: &ignore::Error) -> Option<PassedOver> {
+    let why = error.io_error()?;
+    if why.kind() == io::ErrorKind::NotFound {
+        return None;
+    }
+    Some(PassedOver {
+        path: place(error)?.to_path_buf(),
+        why: words(why),
+        help: "make it readable, or name it in `.gitignore`",
+    })
+}
+
+/// Where a walk could not go on.
+fn place(error: &ignore::Error) -> Option<&Path> {
+    match error {
+        ignore::Error::WithPath { path, .. } => Some(path),
+        ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => {
+            place(err)
+        }
+        _ => None,
+    }
 }
 
 fn is_read(path: &Path) -> bool {

@@ -8,6 +8,7 @@ use crate::config::{Config, Configs};
 use crate::disk::{self, Disk};
 use crate::output::whole_file;
 use crate::plan;
+use rrc_compiler::Options;
 use rrc_compiler::codes::{self, Code, Severity};
 use rrc_compiler::diagnostic::{Applicability, Diagnostic};
 use rrc_compiler::fix;
@@ -79,6 +80,7 @@ fn world(file: &Named, checking: &Checking<'_>) -> Option<Result<(Disk, Arc<Conf
             Ok(bytes) if looks_like_ours(&file.name, &bytes) => Some(bytes),
             // A recipe that is never looked at must not look like one without findings.
             Err(ReadError::TooLarge(_)) if begins_like_a_recipe(&file.name) => None,
+            Err(ReadError::Other(_)) => None,
             _ => return None,
         },
         (None, false) => None,
@@ -92,6 +94,16 @@ fn world(file: &Named, checking: &Checking<'_>) -> Option<Result<(Disk, Arc<Conf
     Some(Ok((disk, config)))
 }
 
+/// How a file is looked at, whether its findings are shown or fixed.
+fn options<'a>(global: &Global, config: &'a Config, asked: &'a [&'static Code]) -> Options<'a> {
+    Options {
+        timeout_ms: config.run.default_timeout_ms,
+        secrets: &config.run.secrets,
+        asked,
+        ..global.options()
+    }
+}
+
 pub fn checked(file: &Named, checking: &Checking<'_>) -> Option<Result<Outcome, String>> {
     let (disk, config) = match world(file, checking)? {
         Ok(world) => world,
@@ -99,12 +111,11 @@ pub fn checked(file: &Named, checking: &Checking<'_>) -> Option<Result<Outcome, 
     };
     let (args, global) = (checking.args, checking.global);
     let mut sources = Sources::default();
-    let mut options = global.options();
-    options.timeout_ms = config.run.default_timeout_ms;
-    options.secrets = &config.run.secrets;
-    options.shelf = checking.shelf;
     let asked = selected(args, &config);
-    options.asked = &asked;
+    let options = Options {
+        shelf: checking.shelf,
+        ..options(global, &config, &asked)
+    };
     let mut checked = rrc_compiler::check(&disk, &file.name, options, &mut sources);
     if args.shellcheck {
         let found = match shellcheck::findings(&checked.program, &sources) {
@@ -169,11 +180,13 @@ pub fn fixed(
         true => Applicability::Unsafe,
         false => Applicability::Safe,
     };
+    let asked = selected(args, &config);
+    let options = options(global, &config, &asked);
     let mut before: Option<String> = None;
     let mut applied = 0;
     for _ in 0..MOST_ROUNDS {
         let mut sources = Sources::default();
-        let checked = rrc_compiler::check(&disk, &file.name, global.options(), &mut sources);
+        let checked = rrc_compiler::check(&disk, &file.name, options, &mut sources);
         let mut findings = checked.report.findings;
         // What is wrong with a file that this one calls is fixed when that one is checked.
         let here = |finding: &Diagnostic| {

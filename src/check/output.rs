@@ -3,10 +3,10 @@
 use super::bounds::{self, Row};
 use super::merge::Merged;
 use crate::Streams;
-use crate::cli::{CheckArgs, Format, Global};
+use crate::cli::{CheckArgs, Global};
 use crate::output::{is_same, whole_file};
 use rrc_compiler::diagnostic::Diagnostic;
-use rrc_compiler::report;
+use rrc_compiler::report::{self, Format};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
@@ -28,20 +28,14 @@ pub fn findings(
     let options = report::Options {
         color: global.use_color(to_terminal),
         notes: global.verbose,
+        fixes: report::Fixes::Here,
     };
     let mut written = Vec::new();
     let found = &merged.findings;
     if args.statistics {
         statistics(found, args.format, &mut written)?;
     } else {
-        let format = match args.format {
-            Format::Human => report::Format::Human,
-            Format::Concise => report::Format::Concise,
-            Format::Json => report::Format::Json,
-            Format::Sarif => report::Format::Sarif,
-            Format::Github => report::Format::Github,
-        };
-        report::write(format, found, &merged.sources, options, &mut written)?;
+        report::write(args.format, found, &merged.sources, options, &mut written)?;
     }
     if args.bounds {
         let what = if args.statistics {

@@ -209,3 +209,20 @@ fn a_default_timeout_is_for_steps_that_say_nothing() {
     folder.write("a.yaml", own);
     folder.rrc(&["run", "a.yaml"]).go().exits(0);
 }
+
+#[test]
+fn a_fix_is_applied_to_what_is_found_under_it_and_to_nothing_else() {
+    let recipe = GOOD.replacen(
+        "steps:",
+        "secrets: [tokn]\ncontext:\n  token: \"\"\nsteps:",
+        1,
+    );
+    let folder = Folder::with("a.yaml", &recipe);
+    folder.write("rrc.toml", "[run]\nsecrets = [\"token\"]\n");
+    let fix = ["check", "--fix", "--unsafe-fixes", "a.yaml"];
+    folder.rrc(&["check", "a.yaml"]).go().exits(0).no_out();
+    folder.rrc(&fix).go().exits(0);
+    assert_eq!(folder.read("a.yaml"), recipe);
+    folder.rrc(&[&fix[..], &["--isolated"]].concat()).go();
+    assert_eq!(folder.read("a.yaml"), recipe.replace("tokn", "token"));
+}

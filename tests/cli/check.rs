@@ -371,6 +371,25 @@ fn a_recipe_whose_name_is_no_text_is_not_passed_over() {
 }
 
 #[test]
+fn what_may_not_be_read_is_not_passed_over() {
+    let folder = Folder::with("a.yaml", GOOD);
+    folder.write("locked.yaml", BAD);
+    // Who may do everything may read everything, and becomes somebody else.
+    let check = "mkdir closed; chmod 000 locked.yaml closed; trap 'chmod 755 closed' EXIT
+        as() { if [ \"$(id -u)\" = 0 ]; then setpriv --reuid=65534 --clear-groups \"$@\"; else \"$@\"; fi; }
+        as test -x \"$RRC\" -a -r . || exit 77
+        as \"$RRC\" check .";
+    let said = folder.sh(check).go();
+    if said.code == Some(77) {
+        // There is nobody else to become here.
+        return;
+    }
+    said.exits(2)
+        .out_has("`./locked.yaml` cannot be read")
+        .err_has("`./closed` is not checked: permission denied");
+}
+
+#[test]
 fn options_that_count_for_nothing_are_told() {
     let folder = Folder::with("a.yaml", GOOD);
     folder

@@ -3,13 +3,17 @@
 use crate::binary::Folder;
 use crate::{BAD, GOOD};
 
-const COMMANDS: [(&str, &str); 7] = [
+const COMMANDS: [(&str, &str); 11] = [
     ("check", "--deny-warnings"),
     ("build", "--output"),
     ("run", "--set"),
+    ("runs", "--prune"),
     ("eval", "--bool"),
+    ("expand", "--argv"),
     ("disasm", "<PLAN>"),
     ("explain", "[CODE]"),
+    ("list", "--recipe-dir"),
+    ("lsp", "--verbose"),
     ("completions", "<SHELL>"),
 ];
 
@@ -464,4 +468,42 @@ fn options_of_other_programs_are_told_their_names_here() {
     said(&["run", "a.yaml", "-c", "a=1"], "write '-s NAME=VALUE'");
     said(&["check", "a.yaml", "--json"], "write '--format json'");
     said(&["run", "-"], "`run` reads no recipe from standard input");
+}
+
+#[test]
+fn a_slip_is_told_what_to_write_instead() {
+    let folder = Folder::with("a.yaml", GOOD);
+    for (args, help) in [
+        (
+            &["check", "--select", "RRC0"][..],
+            "`rrc explain` lists them all",
+        ),
+        (
+            &["disasm", "a.yaml"],
+            "make a plan of it first, with `rrc build a.yaml`",
+        ),
+        (&["run", "a.yaml", "--var", "n=1"], "write '-s NAME=VALUE'"),
+        (
+            &["run", "a.yaml", "--vars", "n=1"],
+            "to set a variable, use `-s`",
+        ),
+        (&["lint", "a.yaml"], "write 'rrc check'"),
+        (&["compile", "a.yaml"], "write 'rrc build'"),
+        (&["resume"], "write 'rrc run --resume'"),
+    ] {
+        folder.rrc(args).go().exits(2).no_out().err_has(help);
+    }
+}
+
+#[test]
+fn a_fix_is_said_to_be_applied_by_who_applies_it() {
+    let folder = Folder::with("a.yaml", BAD);
+    let said = folder.rrc(&["check", "a.yaml"]).go().exits(1);
+    said.out_has("(apply with --fix)");
+    for command in ["run", "build"] {
+        let said = folder.rrc(&[command, "a.yaml"]).go().exits(2);
+        said.err_has("(apply with rrc check --fix)");
+    }
+    let said = folder.rrc(&["eval", "x = 1"]).go().exits(1);
+    assert!(said.err.contains("fix: write `==`\n"), "{said:?}");
 }

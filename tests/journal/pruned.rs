@@ -39,6 +39,16 @@ fn runs_are_listed_and_removed() {
 }
 
 #[test]
+fn a_terminal_is_told_nothing_by_the_name_of_a_recipe() {
+    let named = "name: \"a\\e[2Jb\\nc\"\nsteps:\n- {id: a, command: 'true'}\n";
+    let folder = Folder::with("a.yaml", named);
+    folder.rrc(&["run", "a.yaml"]).go().exits(0);
+    let said = folder.rrc(&["runs"]).go().exits(0);
+    assert_eq!(said.out.lines().count(), 1, "{said:?}");
+    said.out_has("a\\u{1b}[2Jb\\nc");
+}
+
+#[test]
 fn what_can_be_resumed_is_not_pruned() {
     let folder = Folder::with("main.yaml", STAGES);
     folder.rrc(&["run", "main.yaml"]).go().exits(4);

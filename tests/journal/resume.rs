@@ -500,3 +500,57 @@ fn a_run_that_cannot_be_recorded_leaves_no_half_of_a_record() {
     let none = "no runs are recorded here";
     folder.rrc(&["runs"]).go().exits(0).err_has(none);
 }
+
+#[test]
+fn a_run_that_waits_and_is_not_on_record_does_not_claim_to_go_on() {
+    let recipe = |command: &str| {
+        format!(
+            "name: t\nversion: 1.0.0\ndescription: d\nstages:\n  - {{name: one, steps: [{{id: a, type: bash, \
+             command: '{command}'}}], approval: {{required: true, prompt: 'go on?'}}}}\n"
+        )
+    };
+    let folder = Folder::with("a.yaml", recipe("rm -r .rrc"));
+    let instead = "start it again with `--approve one`, or `--deny one`";
+    let said = folder.rrc(&["run", "a.yaml"]).go().exits(4);
+    assert!(!said.err.contains("--resume"), "{said:?}");
+    said.err_has("the run is not recorded any further: ")
+        .err_has(instead);
+    folder.write(".rrc", "no directory");
+    folder.write("a.yaml", recipe("true"));
+    let said = folder.rrc(&["run", "a.yaml"]).go().exits(4);
+    assert!(!said.err.contains("--resume"), "{said:?}");
+    said.err_has("the run is not recorded: ").err_has(instead);
+    let said = folder.rrc(&["run", "a.yaml", "--no-record"]).go().exits(4);
+    said.err_has("leave out `--no-record`");
+}
+
+#[test]
+fn what_was_written_of_a_run_stays_when_it_is_shown_again() {
+    let folder = Folder::with("a.yaml", "name: t\nsteps: [{id: a, command: 'true'}]\n");
+    let audit = ["--audit-dir", "audit"];
+    let run = |args: &[&str]| folder.rrc(&[args, &audit].concat()).go().exits(0);
+    run(&["run", "a.yaml"]);
+    let id = only_run(&folder);
+    run(&["run", "--replay", &id]);
+    run(&["run", "--replay", &id]);
+    let files = folder.sh("ls audit").go().exits(0);
+    assert_eq!(files.out.lines().count(), 3, "{files:?}");
+}
+
+#[test]
+fn a_run_goes_on_for_its_own_recipe_however_that_is_named() {
+    let recipe =
+        |ran: &str| format!("name: t\nsteps: [{{id: a, command: 'touch {ran}; test -e ready'}}]\n");
+    let folder = Folder::with("a.yaml", recipe("a"));
+    folder.write("b.yaml", recipe("b"));
+    folder.sh("ln -s . here").go().exits(0);
+    folder.rrc(&["run", "a.yaml"]).go().exits(1);
+    let id = only_run(&folder);
+    let resume = |args: &[&str]| folder.rrc(&[&["run", "--resume"], args].concat()).go();
+    resume(&[&id, "here/a.yaml"]).exits(1);
+    folder.write("ready", "");
+    let said = resume(&[&id, "b.yaml"]).exits(2);
+    said.err_has("a.yaml, not of b.yaml")
+        .err_has("leave out the file");
+    resume(&["here/a.yaml"]).exits(0);
+}

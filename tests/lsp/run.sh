@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Drives `rrc lsp` with clients that were written elsewhere: pygls, and Neovim.
-# Not part of `cargo test`: it downloads pygls, and installs Debian's Neovim where there is none. The binary is the first argument, or target/release/rrc.
+# Not part of `cargo test`: it downloads pygls, and installs Debian's Neovim where there is none.
+# The binary is the first argument, or target/release/rrc.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 rrc=$(realpath "${1:-target/release/rrc}")

@@ -296,3 +296,17 @@ fn steps_of_recipes_that_are_found_count_against_the_limit() {
         }
     }
 }
+
+#[test]
+fn a_recipe_that_was_kept_and_is_damaged_is_named() {
+    let folder = folder(&format!(
+        "{PICK}- {{id: call, type: recipe, recipe: '{{{{which}}}}'}}\n"
+    ));
+    let all = run(&folder, &[], 0);
+    let damage = "for kept in .rrc/runs/*/recipe-*.rrb; do echo x > $kept; done";
+    folder.sh(damage).go().exits(0);
+    let id = all["run_id"].as_str().expect("a run has a name");
+    let said = folder.rrc(&["run", "--replay", id]).go().exits(1);
+    said.err_has(&format!("rrc: run {id}: .rrc/runs/{id}/recipe-"))
+        .err_has(".rrb: not a plan file");
+}

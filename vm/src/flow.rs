@@ -32,7 +32,7 @@ pub fn item(list: &Value, at: &Value) -> Made {
     };
     let found = position.and_then(|position| items.get(position));
     found.cloned().ok_or_else(|| {
-        let at = short(&render(at));
+        let at = shown(&render(at));
         let message = format!("the list of {} has no item `{at}`", items.len());
         (FailureKind::Undefined, message)
     })
@@ -142,12 +142,13 @@ fn plain(value: Value) -> Value {
 }
 
 fn unfit(name: &str, must: &str, value: &Value) -> (FailureKind, String) {
-    let value = short(&render(value));
+    let value = shown(&render(value));
     let message = format!("`{name}` must {must}, not `{value}`");
     (FailureKind::WrongType, message)
 }
 
-fn short(text: &str) -> String {
+/// As much of a text as a message holds.
+pub(crate) fn shown(text: &str) -> String {
     text.chars().take(SHOWN).collect()
 }
 

@@ -3,7 +3,7 @@
 //! [`Machine::poll`] runs until there is something to say or to ask; [`Machine::resume`] brings an
 //! answer. The machine performs nothing and knows neither time nor chance, so the order of the
 //! answers decides a run completely: ready tasks run in the order in which they became ready, each
-//! until it waits. What an instruction means is in [`execute`]; here is who runs, and how things
+//! until it waits. What an instruction means is in `execute`; here is who runs, and how things
 //! end.
 //!
 //! A task that is ended from outside (by its deadline, by `cancel`, by the end of the run) takes

@@ -3,7 +3,7 @@
 //! A plan may come from a file that anybody wrote. What passes here has tables that point at what
 //! exists, and code whose every path keeps the stack, the locals and the linear kinds in order;
 //! the machine relies on that and checks none of it again. The rules are read from the instruction
-//! list: no instruction is named here, in [`flow`] neither. Whether a plan does what its author
+//! list: no instruction is named here, in `flow` neither. Whether a plan does what its author
 //! meant, and how long it runs, is not known here.
 
 mod flow;
@@ -122,8 +122,8 @@ fn texts(plan: &Plan) -> Result<(), Rejected> {
     Ok(())
 }
 
-#[inline]
 /// Whether there is such a text, and its length.
+#[inline]
 fn text(plan: &Plan, at: usize, what: &str, id: u32) -> Result<u64, Rejected> {
     let ends = &plan.texts.ends;
     let Some(&end) = ends.get(id as usize) else {

@@ -11,10 +11,10 @@ use super::{Dialect, counted, portable, printed, strange};
 use crate::codes::{self, Severity};
 use crate::diagnostic::{Diagnostic, Edit, Fix, Report};
 use crate::doc::{Text as Written, quoted};
-use crate::expr::{self, Comparison, Filter, Function, Hole, Method, Path, Piece, SegmentKind};
+use crate::expr::{self, Filter, Function, Hole, Method, Path, Piece, SegmentKind};
 use crate::ir::{
-    Compare, Expr, ExprKind, Form, Guard, Literal, Mention, Part, Script, ScriptPart, ScriptVar,
-    Text, VarForm,
+    Expr, ExprKind, Form, Guard, Literal, Mention, Part, Script, ScriptPart, ScriptVar, Text,
+    VarForm,
 };
 use crate::shell;
 use crate::source::Span;
@@ -362,7 +362,7 @@ impl Lower<'_> {
             Tree::Compare { op, left, right } => {
                 self.compared(written, *op, [left, right]);
                 ExprKind::Compare {
-                    op: comparison(*op),
+                    op: *op,
                     equality,
                     left: Box::new(self.expr(written, left)),
                     right: Box::new(self.expr(written, right)),
@@ -650,19 +650,6 @@ fn part(piece: shell::Piece, value: impl Fn(usize) -> Expr) -> Option<ScriptPart
         shell::Piece::Paste(hole) => Some(ScriptPart::Paste(value(hole))),
         shell::Piece::Words(hole) => Some(ScriptPart::Words(value(hole))),
         shell::Piece::Delimiter(_) => None,
-    }
-}
-
-fn comparison(op: Comparison) -> Compare {
-    match op {
-        Comparison::Eq => Compare::Eq,
-        Comparison::Ne => Compare::Ne,
-        Comparison::Lt => Compare::Lt,
-        Comparison::Le => Compare::Le,
-        Comparison::Gt => Compare::Gt,
-        Comparison::Ge => Compare::Ge,
-        Comparison::In => Compare::In,
-        Comparison::NotIn => Compare::NotIn,
     }
 }
 

@@ -17,6 +17,9 @@ use rrc_vm::value::Value;
 use std::rc::Rc;
 use std::sync::Arc;
 
+/// How two values are compared: as conditions write it.
+pub use crate::expr::Comparison as Compare;
+
 /// Everything that was read, linked together. The first unit is the one that was asked for. A unit
 /// that calls nothing is the same in every program that calls it.
 #[derive(Clone, Debug, Default)]
@@ -570,33 +573,6 @@ pub enum ExprKind {
 pub enum Missing {
     Fail,
     Null,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Compare {
-    Eq,
-    Ne,
-    Lt,
-    Le,
-    Gt,
-    Ge,
-    In,
-    NotIn,
-}
-
-impl Compare {
-    pub fn word(self) -> &'static str {
-        match self {
-            Compare::Eq => "==",
-            Compare::Ne => "!=",
-            Compare::Lt => "<",
-            Compare::Le => "<=",
-            Compare::Gt => ">",
-            Compare::Ge => ">=",
-            Compare::In => "in",
-            Compare::NotIn => "not in",
-        }
-    }
 }
 
 /// By which rule two values are compared; see the instructions of the same names.

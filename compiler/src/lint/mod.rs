@@ -124,24 +124,8 @@ pub static LINTS: &[Lint] = &[
         check: possibly_unset::check_scripts,
     },
     Lint {
-        code: &codes::SCHEMA_AS_VALUE,
-        check: schema_as_value::check,
-    },
-    Lint {
         code: &codes::MISSPELT_INPUT,
         check: given::check,
-    },
-    Lint {
-        code: &codes::UNUSABLE_DEFAULT,
-        check: unusable_default::check,
-    },
-    Lint {
-        code: &codes::SECRET_IN_ARGV,
-        check: secret_word::check,
-    },
-    Lint {
-        code: &codes::OVERWRITTEN_BY_ID,
-        check: overwritten::by_id,
     },
     Lint {
         code: &codes::ODD_FIELD,
@@ -154,6 +138,22 @@ pub static LINTS: &[Lint] = &[
     Lint {
         code: &codes::FIELD_OF_TEXT,
         check: unparsed::check,
+    },
+    Lint {
+        code: &codes::SCHEMA_AS_VALUE,
+        check: schema_as_value::check,
+    },
+    Lint {
+        code: &codes::UNUSABLE_DEFAULT,
+        check: unusable_default::check,
+    },
+    Lint {
+        code: &codes::SECRET_IN_ARGV,
+        check: secret_word::check,
+    },
+    Lint {
+        code: &codes::OVERWRITTEN_BY_ID,
+        check: overwritten::by_id,
     },
 ];
 
@@ -253,4 +253,16 @@ pub fn lint(program: &Program, links: &Links<'_>, facts: &Facts<'_>, report: &mu
             || said.insert((finding.span.source, finding.message.clone()))
     });
     report.findings.extend(values.findings);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_stand_in_the_order_of_their_codes() {
+        let programs = LINTS.iter().map(|lint| lint.code.code);
+        let values = VALUES.iter().map(|lint| lint.code.code);
+        assert!(programs.is_sorted() && values.is_sorted());
+    }
 }

@@ -7,7 +7,7 @@
 //! are, we draw as it would; and of a file it sees only the lines that it draws. So one finding
 //! costs what its own lines cost, however large the file.
 
-use super::{Options, acts_on_terminal, link, printable, shown};
+use super::{Fixes, Options, acts_on_terminal, link, printable, shown};
 use crate::codes::{self, Severity};
 use crate::diagnostic::{Applicability, Diagnostic, Fix};
 use crate::source::{SourceId, Sources, Span};
@@ -120,16 +120,22 @@ fn write_one(
         )?;
     }
     if let Some(fix) = &finding.fix {
-        write_fix(fix, &paint, out)?;
+        write_fix(fix, options.fixes, &paint, out)?;
     }
     writeln!(out)
 }
 
-fn write_fix(fix: &Fix, paint: &Paint, out: &mut Vec<u8>) -> Result<()> {
-    let how = match fix.applicability {
-        Applicability::Safe => " (apply with --fix)",
-        Applicability::Unsafe => " (apply with --fix --unsafe-fixes, after a look)",
+fn write_fix(fix: &Fix, by: Fixes, paint: &Paint, out: &mut Vec<u8>) -> Result<()> {
+    let option = match fix.applicability {
+        Applicability::Safe => "--fix",
+        Applicability::Unsafe => "--fix --unsafe-fixes, after a look",
         Applicability::Display => "",
+    };
+    let how = match by {
+        _ if option.is_empty() => String::new(),
+        Fixes::Here => format!(" (apply with {option})"),
+        Fixes::Check => format!(" (apply with rrc check {option})"),
+        Fixes::Nobody => String::new(),
     };
     writeln!(
         out,

@@ -23,6 +23,20 @@ pub struct Options {
     pub color: bool,
     /// Show notes where they are hidden otherwise; `json` and `sarif` always carry them.
     pub notes: bool,
+    /// How the reader can have fixes applied; `human` only.
+    pub fixes: Fixes,
+}
+
+/// Who applies fixes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fixes {
+    /// The command that shows them.
+    #[default]
+    Here,
+    /// Another one, which is `rrc check`.
+    Check,
+    /// Nobody: what they mend stands in no file.
+    Nobody,
 }
 
 /// The formats, by the words of `--format`.
@@ -52,6 +66,10 @@ impl Format {
             Format::Sarif => "sarif",
             Format::Github => "github",
         }
+    }
+
+    pub fn of(word: &str) -> Option<Format> {
+        Format::ALL.into_iter().find(|format| format.word() == word)
     }
 }
 

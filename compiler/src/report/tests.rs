@@ -1,3 +1,5 @@
+//! Findings in every format, letter by letter.
+
 use super::*;
 use crate::codes;
 use crate::diagnostic::Fix;
@@ -48,6 +50,7 @@ fn rendered(
 const NOTES: Options = Options {
     color: false,
     notes: true,
+    fixes: Fixes::Here,
 };
 
 #[test]
@@ -92,7 +95,7 @@ error[RRC0201] undefined-variable: nothing defines `usre`
 fn colour_is_an_option() {
     let options = Options {
         color: true,
-        notes: false,
+        ..Options::default()
     };
     assert!(render(Format::Human, options).contains("\x1b[1;31merror[RRC0201]\x1b[0m"));
     assert!(render(Format::Concise, options).contains("\x1b[31merror[RRC0201]\x1b[0m"));

@@ -2,7 +2,7 @@
 
 use super::Driver;
 use super::perform::{Asked, Job, Place, Wanted, Work};
-use crate::agent::{self, Described, Pace, Paces, Question, describe};
+use crate::agent::{self, Agents, Described, Pace, Paces, Question, describe};
 use crate::event::What;
 use crate::process::{ErrorKind, Outcome, Request, TimerId};
 use crate::reply::{self, Args};
@@ -57,22 +57,8 @@ impl Driver<'_> {
         let agents = &commands.agents;
         let described = describe(&agent, &agents.path);
         let mut warnings = Vec::new();
-        let named = agents
-            .command(&agent)
-            .is_some_and(|command| command.contains("{agent}"));
-        let own = agents.by_name.iter().any(|(name, _)| *name == agent);
-        let missing = match &described {
-            Described::As(_) => None,
-            Described::Nowhere if agent.is_empty() || named || own => None,
-            Described::Nowhere => Some(format!(
-                "nothing describes the agent `{agent}`: it is asked like any other"
-            )),
-            Described::Unusable(why) => Some(format!(
-                "the agent `{agent}` is asked without its description: {why}"
-            )),
-        };
         // Once is enough: a loop asks the same agent a thousand times.
-        if let Some(missing) = missing
+        if let Some(missing) = undescribed(agents, &agent, &described)
             && self.agents.missing.insert(agent.clone())
         {
             warnings.push(missing);
@@ -264,5 +250,22 @@ impl Driver<'_> {
         for (timer, _) in std::mem::take(&mut self.agents.later) {
             self.os.cancel_timer(timer);
         }
+    }
+}
+
+/// What there is to be said of an agent that has no description, unless whoever set up its command knows
+/// who is asked.
+fn undescribed(agents: &Agents, agent: &str, described: &Described) -> Option<String> {
+    let command = agents.command(agent);
+    let is_named = command.is_some_and(|command| command.contains("{agent}"));
+    match described {
+        Described::As(_) => None,
+        Described::Nowhere if agent.is_empty() || is_named || agents.own(agent).is_some() => None,
+        Described::Nowhere => Some(format!(
+            "nothing describes the agent `{agent}`: it is asked like any other"
+        )),
+        Described::Unusable(why) => Some(format!(
+            "the agent `{agent}` is asked without its description: {why}"
+        )),
     }
 }

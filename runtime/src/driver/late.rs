@@ -1,8 +1,10 @@
 //! Recipes whose names are known only when their step runs: found, and run by a machine of their own.
 
 use super::Driver;
+use super::history::Recall;
 use super::machines::{Caller, Machines, worth};
-use super::perform::{Asked, answer};
+use super::perform::Asked;
+use super::told::answer;
 use crate::reply::{self, Args};
 use rrc_vm::fault::FailureKind;
 use rrc_vm::isa::Status;
@@ -50,6 +52,11 @@ impl Driver<'_> {
         };
         let found = match found {
             Ok(found) => found,
+            // It was found then, or that it was not would be on record.
+            Err(words) if self.past.as_ref().is_some_and(Recall::is_left) => {
+                self.refused = Some(words);
+                return None;
+            }
             Err(words) => {
                 // Written down like what comes from outside: whether it is found may change.
                 self.fail(asked, reply::refusal(FailureKind::Message, words));

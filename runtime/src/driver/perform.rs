@@ -1,23 +1,19 @@
-//! Doing what the machine asks for, and telling it what came of it.
+//! Doing what the machine asks for: what is started, what waits its turn, and what is not wanted any more.
+//! What comes of it is in `told`.
 
 use super::agents::Asking;
 use super::history::Again;
 use super::machines::Machines;
-use super::staging::staged;
 use super::{Driver, Stop};
-use crate::capture::Piece;
 use crate::event::{RecordId, StepRef, What};
 use crate::journal::Print;
-use crate::process::{self, ChildId, Happened, Request, Stream, TimerId};
+use crate::process::{ChildId, Request, TimerId};
 use crate::record::Ran;
 use crate::reply::{self, Args, Form};
-use crate::secret::HIDDEN;
 use crate::validate;
-use rrc_vm::convert::from_json;
 use rrc_vm::fault::FailureKind;
 use rrc_vm::machine::{Call, Ticket};
 use rrc_vm::plan::HostKind;
-use rrc_vm::text::render;
 use rrc_vm::value::Value;
 use std::rc::Rc;
 use std::time::Duration;
@@ -57,12 +53,12 @@ impl Asked {
     }
 
     /// Whether it is the work of a step, not what happens around it.
-    fn is_work(&self) -> bool {
+    pub fn is_work(&self) -> bool {
         !matches!(self.kind, None | Some(HostKind::Hook | HostKind::Sleep))
     }
 
     /// Whether it is the time that a step may take.
-    fn is_deadline(&self) -> bool {
+    pub fn is_deadline(&self) -> bool {
         self.kind.is_none() && self.step.is_none()
     }
 }
@@ -94,8 +90,8 @@ pub(super) enum Work {
 /// A child, and how much of its output is kept.
 pub(super) struct Running {
     pub asked: Asked,
-    work: Work,
-    limits: [usize; 2],
+    pub work: Work,
+    pub limits: [usize; 2],
 }
 
 /// Where a call waits for its reply.
@@ -118,14 +114,6 @@ pub(super) struct Ready {
 
 /// Bytes of output that are kept of a hook, for saying why it failed.
 const HOOK_OUTPUT: usize = 64 * 1024;
-
-/// A reply the machine does not want any more crossed its cancellation; nothing is lost.
-pub(super) fn answer(machine: &mut Machines, ticket: Ticket, value: Value) {
-    if !machine.resume(ticket, value) {
-        let refusal = reply::refusal(FailureKind::Unexpected, "the reply was too large");
-        let _ = machine.resume(ticket, refusal);
-    }
-}
 
 /// Whether a call is the hook that runs when its step has ended.
 fn follows_a_step(kind: Option<HostKind>, args: &Args) -> bool {
@@ -277,7 +265,8 @@ impl Driver<'_> {
         self.say_trouble();
     }
 
-    fn say_trouble(&mut self) {
+    /// Says, once, that the record of the run has come to its end before the run.
+    pub(super) fn say_trouble(&mut self) {
         let trouble = self.journal.as_mut().and_then(|journal| journal.trouble());
         if let Some(words) = trouble {
             let text = format!("the run is not recorded any further: {words}");
@@ -360,143 +349,6 @@ impl Driver<'_> {
         }
     }
 
-    /// Answers one thing, waiting for it if nothing is ready.
-    pub(super) fn wait(&mut self, machine: &mut Machines) {
-        if self.past.is_some() {
-            return self.recall_next(machine);
-        }
-        if let Some(ready) = self.ready.pop_front() {
-            return self.told(machine, ready.asked, ready.value, true);
-        }
-        if let Some(why) = self.stopping.as_ref().filter(|_| self.children.is_empty()) {
-            return machine.halt(&why.words());
-        }
-        let Some(happened) = self.next() else {
-            return;
-        };
-        match happened {
-            Happened::Done(child, outcome) => {
-                self.end_line(child);
-                if let Some(running) = self.children.remove(&child) {
-                    match self.ending.remove(&child) {
-                        true => self.unwanted(running, outcome),
-                        false => self.done(machine, running, outcome),
-                    }
-                    self.start_waiting();
-                }
-            }
-            Happened::Output(child, stream, line) => self.line(child, stream, line),
-            Happened::Timer(timer) if Some(timer) == self.deadline => self.stop(self.too_long()),
-            Happened::Timer(timer) => self.time_passed(machine, timer),
-            Happened::Signal(signal) => self.stop(Stop::Signal(signal)),
-            Happened::Line(line) => self.heard(line),
-            // The machine waits for something that the loop does not know of: it was cancelled.
-            Happened::Idle => machine.halt("nothing is left to wait for"),
-        }
-    }
-
-    /// Gives what was ended while the run went on the time to end that everything has.
-    pub(super) fn wait_for_ending(&mut self) {
-        while !self.ending.is_empty() {
-            match self.os.wait() {
-                Happened::Done(child, outcome) => {
-                    let ending = self.ending.remove(&child);
-                    if let Some(running) = self.children.remove(&child).filter(|_| ending) {
-                        self.unwanted(running, outcome);
-                    }
-                }
-                Happened::Signal(signal) => self.stop(Stop::Signal(signal)),
-                Happened::Idle => return,
-                Happened::Output(..) | Happened::Timer(_) | Happened::Line(_) => {}
-            }
-        }
-    }
-
-    fn time_passed(&mut self, machine: &mut Machines, timer: TimerId) {
-        if self.agent_time(timer) || self.question_time(timer) {
-            return;
-        }
-        if let Some(asked) = self.timers.remove(&timer) {
-            self.told(machine, asked, Value::Null, true);
-        }
-    }
-
-    /// A process has ended whose step was ended before: what comes of it concerns nobody.
-    fn unwanted(&mut self, running: Running, outcome: process::Outcome) {
-        match running.work {
-            Work::Stage(_) => self.stage_ended(),
-            Work::Agent(_) => self.agent_dropped(),
-            Work::Plain => {}
-        }
-        let value = reply::reply(outcome, running.asked.form, &self.secrets);
-        self.learn(&running.asked, &value);
-        self.note_end(&running.asked, &value);
-    }
-
-    fn done(&mut self, machine: &mut Machines, running: Running, mut outcome: process::Outcome) {
-        let streams = [
-            (&mut outcome.stdout, &mut outcome.stdout_truncated),
-            (&mut outcome.stderr, &mut outcome.stderr_truncated),
-        ];
-        for ((bytes, truncated), limit) in streams.into_iter().zip(running.limits) {
-            let end = self.secrets.end_before(bytes, limit);
-            if end < bytes.len() {
-                bytes.truncate(end);
-                *truncated = true;
-            }
-        }
-        // What was ended from outside was not done, and is to be done again some day.
-        let real = !outcome.cancelled;
-        let asked = running.asked;
-        match running.work {
-            Work::Stage(answer) => {
-                self.stage_ended();
-                self.told(machine, asked, staged(answer, &outcome), true);
-            }
-            _ if !real && self.stopping.is_some() => self.cut_off(&asked, outcome),
-            Work::Plain => {
-                let value = reply::reply(outcome, asked.form, &self.secrets);
-                self.told(machine, asked, value, real);
-            }
-            Work::Agent(asking) => {
-                if let Some((asked, value)) = self.agent_done(asked, *asking, outcome) {
-                    self.told(machine, asked, value, real);
-                }
-                self.start_agents();
-            }
-        }
-    }
-
-    /// A process was ended with the run. What it wrote is all that is known of its step.
-    fn cut_off(&mut self, asked: &Asked, outcome: process::Outcome) {
-        let value = reply::reply(outcome, asked.form, &self.secrets);
-        self.learn(asked, &value);
-        self.note_end(asked, &value);
-        let record = asked.record.filter(|_| asked.is_work());
-        if let Value::Failure(failure) = &value
-            && let Some(open) = record.and_then(|record| self.open.get_mut(&record))
-        {
-            open.said = Some(failure.data.clone());
-        }
-    }
-
-    /// A reply has come: it is written down, then the machine gets it.
-    fn told(&mut self, machine: &mut Machines, asked: Asked, value: Value, real: bool) {
-        self.learn(&asked, &value);
-        if real {
-            self.write_down(&asked, &value);
-        }
-        self.settle(machine, &asked, value);
-    }
-
-    pub(super) fn write_down(&mut self, asked: &Asked, reply: &Value) {
-        let ms = self.now_ms();
-        if let Some(journal) = &mut self.journal {
-            journal.end(asked.ticket.0, reply, ms, &self.secrets);
-        }
-        self.say_trouble();
-    }
-
     /// A command is about to start.
     pub(super) fn note_start(&mut self, asked: &mut Asked) {
         let Some(words) = asked.words.take() else {
@@ -514,154 +366,6 @@ impl Driver<'_> {
             started: true,
         };
         asked.ran = Some(self.ran.start(ran));
-    }
-
-    /// A command has ended.
-    fn note_end(&mut self, asked: &Asked, value: &Value) {
-        let Some(place) = asked.ran else {
-            return;
-        };
-        let (data, kind) = match value {
-            Value::Failure(failure) => (&failure.data, Some(failure.kind)),
-            data => (data, None),
-        };
-        let field = |name: &str| rrc_vm::text::field(data, name);
-        // What was ended while the run goes on was ended because its time was over.
-        let ended = kind == Some(FailureKind::Interrupted) && self.stopping.is_none();
-        self.ran.end(place, |ran| {
-            if let Some(Value::Int(code)) = field("exit_code") {
-                ran.code = Some(*code);
-            }
-            ran.timed_out = ended || matches!(field("timed_out"), Some(Value::Bool(true)));
-            ran.started = !matches!(
-                kind,
-                Some(
-                    FailureKind::CommandNotFound
-                        | FailureKind::PermissionDenied
-                        | FailureKind::InvalidCwd
-                        | FailureKind::SpawnFailed
-                        | FailureKind::InvalidRequest
-                )
-            );
-        });
-    }
-
-    pub(super) fn settle(&mut self, machine: &mut Machines, asked: &Asked, value: Value) {
-        self.places.remove(&asked.ticket.0);
-        self.note_end(asked, &value);
-        let data = match &value {
-            Value::Failure(failure) => &failure.data,
-            data => data,
-        };
-        if let Value::Map(data) = data
-            && let Some(Value::List(warnings)) = data.get("warnings")
-        {
-            for warning in warnings.iter() {
-                let text = render(warning).to_string();
-                self.say(self.step_of(asked), None, What::StepWarning { text });
-            }
-        }
-        let record = asked
-            .record
-            .filter(|_| asked.is_work() || asked.is_deadline());
-        match record.and_then(|record| self.open.get_mut(&record)) {
-            Some(open) => {
-                let failed = value.failed() || asked.is_deadline();
-                open.answered = Some((asked.ticket.0, failed));
-                open.since.clear();
-                if let Value::Map(_) = value {
-                    open.said = Some(value.clone());
-                }
-            }
-            None if asked.is_deadline() => self.again.push(asked.ticket.0),
-            None => {}
-        }
-        if asked.kind != Some(HostKind::Hook) {
-            return answer(machine, asked.ticket, value);
-        }
-        // A hook cannot fail the step; what went wrong with it is said all the same.
-        if let Value::Failure(failure) = &value {
-            let text = format!("a hook failed: {}", failure.message);
-            self.say(self.step_of(asked), None, What::StepWarning { text });
-        }
-        answer(machine, asked.ticket, Value::Null);
-    }
-
-    /// What a step writes whose variable is secret is secret from now on.
-    pub(super) fn learn(&mut self, asked: &Asked, value: &Value) {
-        let Some(names) = asked.step.and_then(|step| self.gives.get(&step)) else {
-            return;
-        };
-        let data = match value {
-            Value::Failure(failure) => &failure.data,
-            data => data,
-        };
-        let Value::Map(data) = data else { return };
-        let Some(stdout @ Value::Text(text)) = data.get("stdout") else {
-            return;
-        };
-        let json = serde_json::from_str::<serde_json::Value>(text.trim()).ok();
-        let parts = json.filter(|json| json.is_object() || json.is_array());
-        for name in names {
-            self.secrets.learn(name, stdout);
-            if let Some(parts) = &parts {
-                self.secrets.learn(name, &from_json(parts));
-            }
-        }
-    }
-
-    /// A line that a child wrote, or a piece of a long one. The end of a piece is kept until the
-    /// next comes: a secret may go on there.
-    fn line(&mut self, child: ChildId, stream: Stream, line: Piece) {
-        let stderr = matches!(stream, Stream::Err);
-        let Piece { bytes: line, ends } = line;
-        let kept = self.pieces.remove(&(child, stderr));
-        let mut line = match kept {
-            Some(mut kept) => {
-                kept.extend_from_slice(&line);
-                kept
-            }
-            None => line,
-        };
-        if !ends {
-            let at = line.len().saturating_sub(self.secrets.window());
-            let rest = line.split_off(self.secrets.end_before(&line, at));
-            self.pieces.insert((child, stderr), rest);
-        }
-        self.say_line(child, stderr, &line);
-    }
-
-    fn end_line(&mut self, child: ChildId) {
-        for stderr in [false, true] {
-            if let Some(rest) = self.pieces.remove(&(child, stderr)) {
-                self.say_line(child, stderr, &rest);
-            }
-            self.open_secrets.remove(&(child, stderr));
-        }
-    }
-
-    fn say_line(&mut self, child: ChildId, stderr: bool, line: &[u8]) {
-        if self.ending.contains(&child) {
-            return;
-        }
-        let asked = self.children.get(&child).map(|running| &running.asked);
-        let step = asked.and_then(|asked| self.step(asked.record));
-        let secret = asked
-            .and_then(|asked| asked.step)
-            .is_some_and(|step| self.gives.contains_key(&step));
-        let line = match secret && !stderr {
-            true => HIDDEN.to_string(),
-            false => {
-                let mut open = self.open_secrets.remove(&(child, stderr));
-                let line = String::from_utf8_lossy(line);
-                let shown = self.secrets.line(open.get_or_insert_default(), &line);
-                let open = open.filter(|open| !open.is_empty());
-                self.open_secrets
-                    .extend(open.map(|open| ((child, stderr), open)));
-                shown
-            }
-        };
-        self.say(step, None, What::StepOutput { stderr, line });
     }
 
     /// The first time, everything is asked to end; the second time, it is ended.

@@ -100,7 +100,7 @@ pub struct Outcome {
     pub exit_code: Option<i32>,
     pub signal: Option<i32>,
     pub timed_out: bool,
-    /// [`Loop::stop`] or [`Loop::kill`] came before the end.
+    /// `stop` or `kill` of the loop came before the end.
     pub cancelled: bool,
     pub duration: Duration,
     pub stdout: Vec<u8>,

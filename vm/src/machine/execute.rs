@@ -6,7 +6,7 @@
 
 use super::operations::{
     divides, fail, failure_map, fits, holds, integer, integers, is_true, no_number, or_failure,
-    shown, small, wrong_type,
+    small, wrong_type,
 };
 use super::tables::{name_of, shape};
 use super::tasks::{Joined, record_at, set_at, skipped};
@@ -316,7 +316,7 @@ impl Machine {
                     match text::index(&a, &b) {
                         Some(found) => found,
                         None => {
-                            let at = shown(&text::render(&b));
+                            let at = flow::shown(&text::render(&b));
                             fail!(Undefined, "{} has no item `{at}`", text::kind_word(&a))
                         }
                     }

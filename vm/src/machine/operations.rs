@@ -206,15 +206,10 @@ pub(super) fn integers(a: &Value, b: &Value) -> Result<(i64, i64), (FailureKind,
     Ok((a, b))
 }
 
-/// As much of a text as a message should hold.
-pub(super) fn shown(text: &str) -> String {
-    text.chars().take(flow::SHOWN).collect()
-}
-
 pub(super) fn no_number(value: &Value) -> (FailureKind, String) {
     match value {
         Value::Text(text) => {
-            let message = format!("`{}` is not an integer", shown(text));
+            let message = format!("`{}` is not an integer", flow::shown(text));
             (FailureKind::NotANumber, message)
         }
         Value::Float(float) => (

@@ -1,3 +1,5 @@
+//! Maps asked for their fields: what is found, and what is said of the rest.
+
 use super::*;
 use crate::diagnostic::Applicability;
 use crate::doc::yaml;
