@@ -113,7 +113,7 @@ fn a_closed_script_reads_nothing_that_it_does_not_name() {
         Some(_) => 50_000,
         None => 1_000,
     };
-    let mut dice = Dice(0x5eed_0003);
+    let mut dice = Dice::new(0x5eed_0003);
     let mut closed = 0;
     while closed < wanted {
         let count = 2 + dice.roll(7);
