@@ -104,12 +104,18 @@ fn the_value_arrives_in_generated_scripts() {
         if let Ok(mut all) = all.lock() {
             all.refused += tally.refused;
             all.misread += tally.misread;
+            all.unparsed += tally.unparsed;
         }
     });
-    let Tally { refused, misread } = all.into_inner().unwrap_or_default();
+    let Tally {
+        refused,
+        misread,
+        unparsed,
+    } = all.into_inner().unwrap_or_default();
     let rounds = LOTS as usize * ROUNDS;
     assert!(refused < rounds / 10, "{refused} were refused");
     assert!(misread < rounds / 5, "{misread} were misread by bash");
+    assert_eq!(unparsed, 0, "bash could not read what became of them");
 }
 
 #[test]
