@@ -461,6 +461,12 @@ fn what_hides_is_found_when_rrc_is_killed() {
             format!("{hidden} > /dev/null 2>&1 &"),
             format!("sleep 0.3; {killed}"),
         ],
+        // Left by what stood between it and a step that runs on.
+        vec![format!("({hidden} &); sleep 0.2; {killed}")],
+        // Left by a step that is tried again, while nothing else runs.
+        vec![format!(
+            "(env -i setsid sh -c \"sleep 0.3; kill -9 $PPID; exec sleep 3217\" > /dev/null 2>&1 &); exit 1"
+        )],
     ];
     for (mark, way) in (32170..).zip(ways) {
         for _ in 0..10 {
@@ -469,7 +475,8 @@ fn what_hides_is_found_when_rrc_is_killed() {
                 .zip(&way)
                 .map(|(number, command)| {
                     let command = command.replace("3217", &mark.to_string());
-                    format!("- {{id: s{number}, type: bash, command: '{command}'}}\n")
+                    let pause = "retry: {initial_delay: 20}";
+                    format!("- {{id: s{number}, type: bash, command: '{command}', {pause}}}\n")
                 })
                 .collect();
             folder.write("a.yaml", amplifier(&steps));
