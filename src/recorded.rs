@@ -273,7 +273,9 @@ fn resume(
         return refuse(&words, "start a new run", streams);
     }
     match recorded.status() {
-        "running" => return refuse(&format!("run {run} is still running"), "", streams),
+        "running" if journal::stays_running(&recorded.directory) => {
+            return refuse(&format!("run {run} is still running"), "", streams);
+        }
         status @ ("completed" | "partial") => {
             return refuse(
                 &format!("run {run} is {status}: nothing is left"),

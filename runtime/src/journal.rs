@@ -409,7 +409,7 @@ pub fn read(directory: &Path) -> Result<Recorded, String> {
 
 /// Takes a journal for writing. Whoever looks whether somebody writes it holds it for a moment.
 fn lock(file: &File) -> io::Result<()> {
-    for _ in 0..10 {
+    for _ in 0..40 {
         match file.try_lock() {
             Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(5)),
             locked => return Ok(locked?),
@@ -422,6 +422,13 @@ fn lock(file: &File) -> io::Result<()> {
 pub fn is_running(directory: &Path) -> bool {
     let file = File::open(directory.join(JOURNAL));
     file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
+/// The same for somebody who would go on with it: what an rrc that is gone was just starting holds the
+/// journal for a moment.
+pub fn stays_running(directory: &Path) -> bool {
+    let locked = File::open(directory.join(JOURNAL)).and_then(|file| lock(&file));
+    locked.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
 }
 
 fn record(line: &[u8]) -> Option<Json> {

@@ -217,6 +217,7 @@ impl Driver<'_> {
         if asked.kind == Some(HostKind::Approve) {
             asked = self.say_answered(asked, args, !value.failed());
         }
+        self.was_asked(&asked, args, &value);
         self.reply(asked, value);
     }
 
@@ -242,7 +243,14 @@ impl Driver<'_> {
                 let words = failure.message.to_string();
                 self.stopping.get_or_insert(Stop::Denied(words));
             }
-            Some((_, Held::Call(asked, _) | Held::Timer(asked, _))) => {
+            Some((_, held)) => {
+                let (asked, args) = match held {
+                    Held::Call(asked, args) => (asked, Some(args)),
+                    Held::Timer(asked, _) => (asked, None),
+                };
+                if let Some(args) = args {
+                    self.was_asked(&asked, &args, &value);
+                }
                 self.learn(&asked, &value);
                 self.settle(machine, &asked, value);
             }

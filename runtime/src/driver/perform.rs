@@ -549,17 +549,9 @@ impl Driver<'_> {
     pub(super) fn settle(&mut self, machine: &mut Machines, asked: &Asked, value: Value) {
         self.places.remove(&asked.ticket.0);
         self.note_end(asked, &value);
-        let data = match &value {
-            Value::Failure(failure) => &failure.data,
-            data => data,
-        };
-        if let Value::Map(data) = data
-            && let Some(Value::List(warnings)) = data.get("warnings")
-        {
-            for warning in warnings.iter() {
-                let text = render(warning).to_string();
-                self.say(self.step_of(asked), None, What::StepWarning { text });
-            }
+        for warning in reply::warnings(&value) {
+            let text = render(warning).to_string();
+            self.say(self.step_of(asked), None, What::StepWarning { text });
         }
         let record = asked
             .record
