@@ -251,7 +251,7 @@ fn saved_plan(
     let path = path.to_string_lossy();
     if !whole {
         let words = format!("{path} is not the plan that was recorded");
-        return refuse(&words, "", streams).map(Err);
+        return refuse(&words, "start a new run", streams).map(Err);
     }
     Ok(match plan::read(&path, global, streams)? {
         Ok(read) => plan::admit(&path, read, global, streams)?.map(Rc::new),
@@ -312,7 +312,7 @@ fn resume(
     let mut again = recorded.finish.as_ref().map(|finish| finish.again.clone());
     let mut past = match recorded.past(again.as_deref().unwrap_or_default(), &secrets) {
         Ok(past) => past,
-        Err(words) => return refuse(&format!("run {run}: {words}"), "", streams),
+        Err(words) => return refuse(&format!("run {run}: {words}"), "start a new run", streams),
     };
     // Recipes that were found on the way may have named more.
     let unnamed = past.missing.iter().filter(|name| !secrets.is_secret(name));
@@ -322,7 +322,9 @@ fn resume(
         learn(&mut secrets, given);
         past = match recorded.past(again.as_deref().unwrap_or_default(), &secrets) {
             Ok(past) => past,
-            Err(words) => return refuse(&format!("run {run}: {words}"), "", streams),
+            Err(words) => {
+                return refuse(&format!("run {run}: {words}"), "start a new run", streams);
+            }
         };
     }
     if let Some(code) = restore(&mut past, given, &secrets, streams)? {

@@ -382,7 +382,10 @@ pub fn read(directory: &Path) -> Result<Recorded, String> {
     if directory.join(BROKEN).exists() {
         return Err("it could not be recorded to its end".to_string());
     }
-    let bytes = std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let bytes = match std::fs::read(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        read => read.map_err(|error| format!("{}: {error}", path.display())),
+    }?;
     let mut recorded = None;
     let mut whole = 0;
     let mut torn = None;
@@ -402,7 +405,10 @@ pub fn read(directory: &Path) -> Result<Recorded, String> {
                 .ok_or_else(|| format!("line {} of {} is damaged", number + 1, path.display()))?,
         }
     }
-    let mut recorded = recorded.ok_or_else(|| format!("{} is empty", path.display()))?;
+    let mut recorded = recorded.ok_or_else(|| match bytes.contains(&b'\n') {
+        true => format!("line 1 of {} is damaged", path.display()),
+        false => "it has not begun: nothing of it is recorded".to_string(),
+    })?;
     recorded.whole = whole;
     Ok(recorded)
 }

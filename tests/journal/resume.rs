@@ -369,6 +369,13 @@ fn why_no_run_goes_on_is_said() {
     folder.write(&journal, text.replacen("\"ms\"", "\"sm\"", 1));
     let resume = ["run", "--resume", "main.yaml"];
     folder.rrc(&resume).go().exits(2).err_has("line 2");
+    // Killed before its first record was whole.
+    folder.write(&journal, &text[..50]);
+    let unbegun = "it has not begun: nothing of it is recorded";
+    folder.rrc(&resume).go().exits(2).err_has(unbegun);
+    std::fs::remove_file(folder.file(&journal)).expect("it is there");
+    folder.rrc(&resume).go().exits(2).err_has(unbegun);
+    folder.rrc(&["runs"]).go().exits(0).err_has(unbegun);
 
     let folder = Folder::with("main.yaml", super::STAGES);
     let deny = ["run", "main.yaml", "--deny", "build"];
