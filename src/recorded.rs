@@ -518,7 +518,7 @@ fn replay(
     let start = &recorded.start;
     let mut secrets = Secrets::new(start.secrets.iter().chain(&args.secret).cloned());
     learn(&mut secrets, &Map::default());
-    let past = match recorded.past(&[], &secrets) {
+    let past = match recorded.whole_past(&secrets) {
         Ok(past) => past,
         Err(words) => return refuse(&format!("run {}: {words}", start.run), "", streams),
     };

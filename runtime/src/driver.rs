@@ -5,6 +5,7 @@
 
 mod agents;
 mod approvals;
+mod cut;
 mod history;
 mod hold;
 mod late;
@@ -433,10 +434,7 @@ impl<'a> Driver<'a> {
                 }
                 Poll::Cancel { ticket } => {
                     self.cancel_late(machine, ticket);
-                    match &mut self.past {
-                        Some(past) => past.cancel(ticket),
-                        None => self.cancel(ticket),
-                    }
+                    self.cancel_call(ticket);
                 }
                 Poll::Note(note) => self.note(note),
                 Poll::Done(finished) => {

@@ -3,7 +3,7 @@
 //! A run is a directory: `plan.rrb`, `journal.jsonl` and long texts in `blobs/`. The journal is only
 //! ever appended to, a record a line, each with a checksum over the rest of its line. The first
 //! says what runs with which variables; `begin` stands before an effect, `end` after it with the
-//! reply; `resume` starts another life of the run; `finish` says how it ended. With the replies in
+//! reply; `cut` says what is known of a call that was ended from outside; `resume` starts another life of the run; `finish` says how it ended. With the replies in
 //! this order a machine makes the same run again.
 //!
 //! A call is known by where it stands in the run, not by when it was made. So a run that failed goes
@@ -271,9 +271,24 @@ impl Journal {
     }
 
     pub fn end(&mut self, ticket: u64, value: &Value, ms: u64, secrets: &Secrets) {
+        self.put_reply("end", ticket, value, (ms, secrets));
+    }
+
+    /// What a call would have replied that was ended from outside.
+    pub fn cut(&mut self, ticket: u64, value: &Value, ms: u64, secrets: &Secrets) {
+        self.put_reply("cut", ticket, value, (ms, secrets));
+    }
+
+    fn put_reply(
+        &mut self,
+        kind: &str,
+        ticket: u64,
+        value: &Value,
+        (ms, secrets): (u64, &Secrets),
+    ) {
         let encoder = self.encoder(secrets);
         self.attempt(|journal| {
-            journal.open("end");
+            journal.open(kind);
             write!(journal.line, "\"k\":{ticket},\"ms\":{ms},\"reply\":")?;
             encoder.value(value, &mut journal.line)?;
             journal.close()
@@ -315,6 +330,8 @@ pub struct Recorded {
     variables: Json,
     replies: Vec<(u64, Json, u64)>,
     begun: FxHashMap<u64, Begun>,
+    /// What is known of calls that were ended from outside in its last life.
+    cut: Vec<(u64, Json)>,
     /// Replies were taken back: those that are left may have been told in another order.
     reordered: bool,
     /// Bytes of whole lines.
@@ -347,6 +364,8 @@ pub struct Past {
     /// Whether they were told in exactly this order.
     pub in_order: bool,
     pub begun: FxHashMap<u64, Begun>,
+    /// What is known of calls that were ended from outside; only for showing the run again.
+    pub cut: FxHashMap<u64, Value>,
     pub finish: Option<Finish>,
     pub ms: u64,
     /// Secrets that are not known.
@@ -490,6 +509,7 @@ impl Recorded {
             variables: record["variables"].clone(),
             replies: Vec::new(),
             begun: FxHashMap::default(),
+            cut: Vec::new(),
             reordered: false,
             whole: 0,
         })
@@ -513,8 +533,10 @@ impl Recorded {
             "end" => self
                 .replies
                 .push((ticket?, record["reply"].clone(), self.ms)),
+            "cut" => self.cut.push((ticket?, record["reply"].clone())),
             "resume" => {
                 self.finish = None;
+                self.cut.clear();
                 self.resumed += 1;
                 self.take_back(&again(record));
             }
@@ -568,12 +590,7 @@ impl Recorded {
             .retain(|(ticket, ..)| known.insert(*ticket));
         recorded.replies.reverse();
         let blobs = self.directory.join(BLOBS);
-        let mut decoder = Decoder {
-            blobs: &blobs,
-            secrets,
-            missing: Vec::new(),
-            lost: false,
-        };
+        let mut decoder = Decoder::new(&blobs, secrets);
         let mut past = Past {
             begun: recorded.begun,
             finish: recorded.finish,
@@ -604,6 +621,17 @@ impl Recorded {
         }
         past.blurred |= !decoder.missing.is_empty();
         past.missing.append(&mut decoder.missing);
+        Ok(past)
+    }
+
+    /// The past for showing the run again as it was.
+    pub fn whole_past(&self, secrets: &Secrets) -> Result<Past, String> {
+        let mut past = self.past(&[], secrets)?;
+        let blobs = self.directory.join(BLOBS);
+        let mut decoder = Decoder::new(&blobs, secrets);
+        for (ticket, json) in &self.cut {
+            past.cut.insert(*ticket, decoder.value(json)?);
+        }
         Ok(past)
     }
 }

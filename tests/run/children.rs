@@ -139,17 +139,56 @@ fn a_signal_ends_the_run_and_its_children() {
     }
 }
 
+/// Without times, which differ.
+fn untimed(said: &str) -> String {
+    let timeless = |part: &&str| !part.contains("duration_ms") && !part.contains("\"ts\"");
+    let lines = said.lines().map(|line| match line.starts_with('{') {
+        true => line
+            .split(',')
+            .filter(timeless)
+            .collect::<Vec<_>>()
+            .join(","),
+        false => line.split(" in ").take(1).collect(),
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// What a run says in a format, and says again when it is shown again.
+fn twice(folder: &Folder, file: &str, code: i32, format: &str) -> [String; 2] {
+    let _ = std::fs::remove_dir_all(folder.file(".rrc"));
+    let format = ["--output-format", format];
+    let live = [&["run", file][..], &format].concat();
+    let live = folder.rrc(&live).go().exits(code);
+    let runs = std::fs::read_dir(folder.file(".rrc/runs")).expect("the run is recorded");
+    let name = runs.flatten().next().expect("there is one").file_name();
+    let replay = ["run", "--replay", &name.to_string_lossy()];
+    let again = folder
+        .rrc(&[&replay[..], &format].concat())
+        .go()
+        .exits(code);
+    [untimed(&live.out), untimed(&again.out)]
+}
+
 #[test]
 fn a_replay_ends_as_the_run_did_with_a_signal() {
     for (signal, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
-        let command = format!("kill -{signal} $PPID; sleep 60");
+        let command = format!("echo so far; kill -{signal} $PPID; sleep 60");
         let steps = format!("  - {{id: a, type: bash, command: '{command}'}}\n");
         let folder = Folder::with("main.yaml", amplifier(&steps));
-        folder.rrc(&["run", "main.yaml"]).go().exits(code);
-        let runs = std::fs::read_dir(folder.file(".rrc/runs")).expect("the run is recorded");
-        let run = runs.flatten().next().expect("there is one").file_name();
-        let replay = ["run", "--replay", &run.to_string_lossy()];
-        folder.rrc(&replay).go().exits(code).out_has("cancelled a");
+        folder.write(
+            "t.json",
+            format!(r#"{{"parallel": true, "template": ["sh -c '{command}'", "true"]}}"#),
+        );
+        for format in ["text", "events", "json"] {
+            let [live, again] = twice(&folder, "main.yaml", code, format);
+            assert_eq!(live, again);
+            assert!(format != "text" || live.contains("cancelled a"), "{live}");
+            let [live, again] = twice(&folder, "t.json", code, format);
+            assert_eq!(live, again);
+        }
+        // Nothing was passed over: it was ended with the run.
+        let said = folder.rrc(&["run", "t.json"]).go().exits(code);
+        assert_eq!(said.err, "rrc: the run was stopped\n");
     }
 }
 

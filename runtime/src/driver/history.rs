@@ -40,6 +40,7 @@ pub(super) struct Recall {
     wanted: BTreeSet<usize>,
     in_order: bool,
     begun: FxHashMap<u64, Begun>,
+    cut: FxHashMap<u64, Value>,
     finish: Option<Finish>,
     blurred: bool,
     /// What was asked for and not answered yet, and as which it was asked for.
@@ -65,6 +66,7 @@ impl Recall {
             wanted: BTreeSet::new(),
             in_order: past.in_order,
             begun: past.begun,
+            cut: past.cut,
             finish: past.finish,
             blurred: past.blurred,
             held: FxHashMap::default(),
@@ -84,12 +86,16 @@ impl Recall {
         self.wanted.extend(self.positions.get(&ticket.0));
     }
 
-    /// It is not wanted any more; a reply may still have come.
-    pub fn cancel(&mut self, ticket: Ticket) {
-        self.held.remove(&ticket.0);
+    /// It is not wanted any more; a reply may still have come. What is known of it if it was ended then.
+    pub fn cancel(&mut self, ticket: Ticket) -> Option<(Asked, Value)> {
+        let held = self.held.remove(&ticket.0);
         if let Some(position) = self.positions.remove(&ticket.0) {
             self.wanted.remove(&position);
             self.replies.remove(&position);
+        }
+        match held {
+            Some((_, Held::Call(asked, _))) => Some((asked, self.cut.remove(&ticket.0)?)),
+            Some((_, Held::Timer(..))) | None => None,
         }
     }
 
@@ -353,6 +359,8 @@ impl Driver<'_> {
                     let Question { stage, prompt, .. } = question;
                     self.stopping = Some(Stop::Pause { stage, prompt });
                 }
+            } else if let Some(value) = past.cut.get(&asked.ticket.0) {
+                self.cut_off(&asked, value);
             } else if !past.begun.contains_key(&asked.ticket.0) {
                 self.unbegun(&asked);
             }

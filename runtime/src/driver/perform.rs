@@ -57,7 +57,7 @@ impl Asked {
     }
 
     /// Whether it is the work of a step, not what happens around it.
-    fn is_work(&self) -> bool {
+    pub fn is_work(&self) -> bool {
         !matches!(self.kind, None | Some(HostKind::Hook | HostKind::Sleep))
     }
 
@@ -94,7 +94,7 @@ pub(super) enum Work {
 /// A child, and how much of its output is kept.
 pub(super) struct Running {
     pub asked: Asked,
-    work: Work,
+    pub work: Work,
     limits: [usize; 2],
 }
 
@@ -277,7 +277,7 @@ impl Driver<'_> {
         self.say_trouble();
     }
 
-    fn say_trouble(&mut self) {
+    pub(super) fn say_trouble(&mut self) {
         let trouble = self.journal.as_mut().and_then(|journal| journal.trouble());
         if let Some(words) = trouble {
             let text = format!("the run is not recorded any further: {words}");
@@ -421,18 +421,6 @@ impl Driver<'_> {
         }
     }
 
-    /// A process has ended whose step was ended before: what comes of it concerns nobody.
-    fn unwanted(&mut self, running: Running, outcome: process::Outcome) {
-        match running.work {
-            Work::Stage(_) => self.stage_ended(),
-            Work::Agent(_) => self.agent_dropped(),
-            Work::Plain => {}
-        }
-        let value = reply::reply(outcome, running.asked.form, &self.secrets);
-        self.learn(&running.asked, &value);
-        self.note_end(&running.asked, &value);
-    }
-
     fn done(&mut self, machine: &mut Machines, running: Running, mut outcome: process::Outcome) {
         let streams = [
             (&mut outcome.stdout, &mut outcome.stdout_truncated),
@@ -453,7 +441,11 @@ impl Driver<'_> {
                 self.stage_ended();
                 self.told(machine, asked, staged(answer, &outcome), true);
             }
-            _ if !real && self.stopping.is_some() => self.cut_off(&asked, outcome),
+            _ if !real && self.stopping.is_some() => {
+                let value = reply::reply(outcome, asked.form, &self.secrets);
+                self.cut_off(&asked, &value);
+                self.write_cut(&asked, &value);
+            }
             Work::Plain => {
                 let value = reply::reply(outcome, asked.form, &self.secrets);
                 self.told(machine, asked, value, real);
@@ -464,19 +456,6 @@ impl Driver<'_> {
                 }
                 self.start_agents();
             }
-        }
-    }
-
-    /// A process was ended with the run. What it wrote is all that is known of its step.
-    fn cut_off(&mut self, asked: &Asked, outcome: process::Outcome) {
-        let value = reply::reply(outcome, asked.form, &self.secrets);
-        self.learn(asked, &value);
-        self.note_end(asked, &value);
-        let record = asked.record.filter(|_| asked.is_work());
-        if let Value::Failure(failure) = &value
-            && let Some(open) = record.and_then(|record| self.open.get_mut(&record))
-        {
-            open.said = Some(failure.data.clone());
         }
     }
 
@@ -517,7 +496,7 @@ impl Driver<'_> {
     }
 
     /// A command has ended.
-    fn note_end(&mut self, asked: &Asked, value: &Value) {
+    pub(super) fn note_end(&mut self, asked: &Asked, value: &Value) {
         let Some(place) = asked.ran else {
             return;
         };

@@ -196,7 +196,16 @@ pub struct Decoder<'a> {
     pub lost: bool,
 }
 
-impl Decoder<'_> {
+impl<'a> Decoder<'a> {
+    pub fn new(blobs: &'a Path, secrets: &'a Secrets) -> Decoder<'a> {
+        Decoder {
+            blobs,
+            secrets,
+            missing: Vec::new(),
+            lost: false,
+        }
+    }
+
     pub fn value(&mut self, json: &Json) -> Result<Value, String> {
         Ok(match json {
             Json::Null => Value::Null,
@@ -358,12 +367,7 @@ mod tests {
         let mut line = Vec::new();
         encoder.value(value, &mut line).unwrap();
         let json: Json = serde_json::from_slice(&line).unwrap();
-        let mut decoder = Decoder {
-            blobs: &folder,
-            secrets: again,
-            missing: Vec::new(),
-            lost: false,
-        };
+        let mut decoder = Decoder::new(&folder, again);
         let value = decoder.value(&json).unwrap();
         // Small values make no folder.
         let _ = std::fs::remove_dir_all(&folder);
