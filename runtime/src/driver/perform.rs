@@ -426,11 +426,22 @@ impl Driver<'_> {
             (&mut outcome.stdout, &mut outcome.stdout_truncated),
             (&mut outcome.stderr, &mut outcome.stderr_truncated),
         ];
-        for ((bytes, truncated), limit) in streams.into_iter().zip(running.limits) {
+        let totals = [
+            ("stdout", outcome.stdout_bytes),
+            ("stderr", outcome.stderr_bytes),
+        ];
+        for (((bytes, truncated), limit), (name, total)) in
+            streams.into_iter().zip(running.limits).zip(totals)
+        {
             let end = self.secrets.end_before(bytes, limit);
             if end < bytes.len() {
                 bytes.truncate(end);
                 *truncated = true;
+            }
+            // A value that goes on from here is not what was written; of a hook nobody has one.
+            if *truncated && running.asked.form == Form::Text && running.asked.is_work() {
+                let words = format!("it wrote {total} bytes to {name}, of which {limit} are kept");
+                outcome.warnings.push(words);
             }
         }
         // What was ended from outside was not done, and is to be done again some day.
