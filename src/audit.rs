@@ -9,7 +9,10 @@ use serde_json::json;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// Bytes of the recipe's name that a file has room for, beside the time.
+const LONGEST_NAME: usize = 200;
 
 pub struct Audit {
     file: File,
@@ -28,9 +31,14 @@ impl Audit {
                 '_'
             }
         };
-        let recipe: String = recipe.chars().map(safe).collect();
+        let mut recipe: String = recipe.chars().map(safe).collect();
+        // No file has a longer name, whatever the recipe is called.
+        recipe.truncate(recipe.floor_char_boundary(LONGEST_NAME));
         let time = clock.timestamp(0).replace([':', '.'], "-");
-        let file = File::create(directory.join(format!("{recipe}_{time}.jsonl")))?;
+        let file = new_file(|nth| match nth {
+            1 => directory.join(format!("{recipe}_{time}.jsonl")),
+            nth => directory.join(format!("{recipe}_{time}-{nth}.jsonl")),
+        })?;
         Ok(Audit {
             file,
             open: HashMap::new(),
@@ -73,6 +81,18 @@ impl Audit {
             "error": error,
             "output_len": length,
         });
-        writeln!(self.file, "{line}")
+        // In one piece: whoever reads while it runs finds whole lines.
+        self.file.write_all(format!("{line}\n").as_bytes())
+    }
+}
+
+/// The first of these files that nobody has made before: runs may start at the same moment.
+fn new_file(name: impl Fn(usize) -> PathBuf) -> io::Result<File> {
+    let mut nth = 1;
+    loop {
+        match File::create_new(name(nth)) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => nth += 1,
+            made => return made,
+        }
     }
 }

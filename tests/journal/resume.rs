@@ -360,6 +360,32 @@ fn a_run_that_cannot_begin_is_not_recorded() {
 }
 
 #[test]
+fn no_audit_is_written_over_another() {
+    let folder = Folder::with(
+        "main.yaml",
+        recipe("  - {id: a, type: bash, command: 'true'}\n"),
+    );
+    let audit = ["--audit-dir", "audit"];
+    folder
+        .rrc(&[&["run", "main.yaml"][..], &audit].concat())
+        .go()
+        .exits(0);
+    // What is shown again began when it began.
+    let run = only_run(&folder);
+    let replay = ["run", "--replay", &run];
+    folder.rrc(&[&replay[..], &audit].concat()).go().exits(0);
+    let audits = std::fs::read_dir(folder.file("audit")).expect("a directory");
+    assert_eq!(audits.count(), 2);
+    let long = recipe("  - {id: a, type: bash, command: 'true'}\n")
+        .replace("name: t", &format!("name: {}", "é".repeat(300)));
+    folder.write("long.yaml", long);
+    folder
+        .rrc(&[&["run", "long.yaml"][..], &audit].concat())
+        .go()
+        .exits(0);
+}
+
+#[test]
 fn why_no_run_goes_on_is_said() {
     let steps = "  - {id: a, type: bash, command: 'exit 1'}\n";
     let folder = Folder::with("main.yaml", recipe(steps));
