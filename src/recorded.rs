@@ -277,11 +277,9 @@ fn resume(
             return refuse(&format!("run {run} is still running"), "", streams);
         }
         status @ ("completed" | "partial") => {
-            return refuse(
-                &format!("run {run} is {status}: nothing is left"),
-                "",
-                streams,
-            );
+            let words = format!("run {run} is {status}: nothing is left");
+            let help = format!("`rrc run --replay {run}` shows it again");
+            return refuse(&words, &help, streams);
         }
         _ => {}
     }
@@ -336,7 +334,8 @@ fn resume(
     }
     if !start.directory.is_dir() {
         let words = format!("{} is not there any more", start.directory.display());
-        return refuse(&words, "", streams);
+        let help = "the run goes on where it started: put it back, or start a new run";
+        return refuse(&words, help, streams);
     }
     let asking = preflight::Asking {
         plan: verified.plan(),

@@ -41,6 +41,11 @@ pub use files::{
 pub use limit::DescriptorLimit;
 pub use listing::{Listed, children, environment_of, processes};
 
+/// Whether a file was refused because it is in no format that can be run.
+pub fn is_no_program(error: &std::io::Error) -> bool {
+    error.raw_os_error() == Some(rustix::io::Errno::NOEXEC.raw_os_error())
+}
+
 /// What this system cannot promise about what a run leaves behind.
 pub fn missing_protections() -> &'static [&'static str] {
     if cfg!(target_os = "linux") {
