@@ -5,7 +5,7 @@ use super::history::Again;
 use super::machines::Machines;
 use super::staging::staged;
 use super::{Driver, Stop};
-use crate::capture::Piece;
+use crate::capture::{Piece, text_cut};
 use crate::event::{RecordId, StepRef, What};
 use crate::journal::Print;
 use crate::process::{self, ChildId, Happened, Request, Stream, TimerId};
@@ -607,7 +607,9 @@ impl Driver<'_> {
         };
         if !ends {
             let at = line.len().saturating_sub(self.secrets.window());
-            let rest = line.split_off(self.secrets.end_before(&line, at));
+            let end = self.secrets.end_before(&line, at);
+            // Half a character is none.
+            let rest = line.split_off(text_cut(&line[..end]).len());
             self.pieces.insert((child, stderr), rest);
         }
         self.say_line(child, stderr, &line);
