@@ -445,6 +445,10 @@ impl<'a> Driver<'a> {
                         let message = "the run ends before the recorded one does";
                         self.refused = Some(message.to_string());
                     }
+                    // It may have been stopped when nothing was left to do.
+                    if let Some(stopped) = self.past.as_ref().and_then(Recall::stopped) {
+                        self.stopping.get_or_insert(stopped);
+                    }
                     return finished;
                 }
                 Poll::Idle => self.wait(machine),

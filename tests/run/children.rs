@@ -153,12 +153,13 @@ fn untimed(said: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// What a run says in a format, and says again when it is shown again.
-fn twice(folder: &Folder, file: &str, code: i32, format: &str) -> [String; 2] {
+/// What a run says in a format, and says again when it is shown again; the exit code is the same.
+fn twice(folder: &Folder, file: &str, format: &str) -> ([String; 2], i32) {
     let _ = std::fs::remove_dir_all(folder.file(".rrc"));
     let format = ["--output-format", format];
     let live = [&["run", file][..], &format].concat();
-    let live = folder.rrc(&live).go().exits(code);
+    let live = folder.rrc(&live).go();
+    let code = live.code.expect("it ended by itself");
     let runs = std::fs::read_dir(folder.file(".rrc/runs")).expect("the run is recorded");
     let name = runs.flatten().next().expect("there is one").file_name();
     let replay = ["run", "--replay", &name.to_string_lossy()];
@@ -166,7 +167,7 @@ fn twice(folder: &Folder, file: &str, code: i32, format: &str) -> [String; 2] {
         .rrc(&[&replay[..], &format].concat())
         .go()
         .exits(code);
-    [untimed(&live.out), untimed(&again.out)]
+    ([untimed(&live.out), untimed(&again.out)], code)
 }
 
 #[test]
@@ -180,15 +181,27 @@ fn a_replay_ends_as_the_run_did_with_a_signal() {
             format!(r#"{{"parallel": true, "template": ["sh -c '{command}'", "true"]}}"#),
         );
         for format in ["text", "events", "json"] {
-            let [live, again] = twice(&folder, "main.yaml", code, format);
-            assert_eq!(live, again);
+            let ([live, again], ended) = twice(&folder, "main.yaml", format);
+            assert_eq!((&live, code), (&again, ended));
             assert!(format != "text" || live.contains("cancelled a"), "{live}");
-            let [live, again] = twice(&folder, "t.json", code, format);
-            assert_eq!(live, again);
+            let ([live, again], ended) = twice(&folder, "t.json", format);
+            assert_eq!((live, code), (again, ended));
         }
         // Nothing was passed over: it was ended with the run.
         let said = folder.rrc(&["run", "t.json"]).go().exits(code);
         assert_eq!(said.err, "rrc: the run was stopped\n");
+    }
+}
+
+/// The signal may come when nothing is left to be stopped.
+#[test]
+fn a_signal_at_the_end_is_shown_again() {
+    let steps = "- {id: a, type: bash, command: 'kill -TERM $PPID; exit 1'}\n";
+    let folder = Folder::with("main.yaml", amplifier(steps));
+    for _ in 0..15 {
+        let ([live, again], code) = twice(&folder, "main.yaml", "text");
+        assert_eq!(live, again);
+        assert!([1, 143].contains(&code), "{code}");
     }
 }
 

@@ -125,6 +125,16 @@ impl Recall {
         self.in_order && !self.replies.is_empty()
     }
 
+    /// What the recorded run was stopped by, if it is to be shown as it was.
+    pub fn stopped(&self) -> Option<Stop> {
+        let finish = self.finish.as_ref().filter(|_| self.then == Then::Stop)?;
+        if let Some(signal) = finish.signal.as_deref().and_then(Signal::of) {
+            return Some(Stop::Signal(signal));
+        }
+        let status = RunStatus::of(&finish.status)?;
+        Some(Stop::Recorded(status, finish.stopped.clone()?))
+    }
+
     /// What was asked for and not answered, in that order.
     fn into_held(held: FxHashMap<u64, (usize, Held)>) -> Vec<Held> {
         let mut held: Vec<(usize, Held)> = held.into_values().collect();
@@ -328,14 +338,8 @@ impl Driver<'_> {
 
     /// Ends as the recorded run was ended from outside.
     fn stop_as(&mut self, past: Recall) {
+        let stopped = past.stopped();
         let held = Recall::into_held(past.held);
-        let stopped = past.finish.as_ref().and_then(|finish| {
-            if let Some(signal) = finish.signal.as_deref().and_then(Signal::of) {
-                return Some(Stop::Signal(signal));
-            }
-            let status = RunStatus::of(&finish.status)?;
-            Some(Stop::Recorded(status, finish.stopped.clone()?))
-        });
         let Some(stopped) = stopped else {
             let first = held.iter().find_map(|held| match held {
                 Held::Call(asked, _) => self.step(asked.record),
