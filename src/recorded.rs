@@ -5,7 +5,7 @@ use crate::preflight::{self, Preflight};
 use crate::results::Clock;
 use crate::run::{self, Prepared};
 use crate::values::{Given, schema_of};
-use crate::{Streams, USAGE, late, plan};
+use crate::{Streams, USAGE, late, plan, words};
 use rrc_runtime::driver::{self, Memory, Settings, Then};
 use rrc_runtime::journal::{self, Journal, PLAN, Past, Recorded, Start};
 use rrc_runtime::outlet::Ways;
@@ -133,7 +133,10 @@ pub fn all() -> io::Result<(Vec<Recorded>, Vec<NoRun>)> {
     let entries = match std::fs::read_dir(directory()) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((found, unread)),
-        Err(error) => return Err(error),
+        Err(error) => {
+            let why = format!("{}: {}", directory().display(), words(&error));
+            return Err(io::Error::new(error.kind(), why));
+        }
     };
     for entry in entries {
         let path = entry?.path();
@@ -181,8 +184,7 @@ fn no_run(wanted: &str) -> String {
 
 /// The latest run of a file that did not complete.
 fn latest(file: &str) -> Result<Recorded, String> {
-    let (mut runs, unread) =
-        all().map_err(|error| format!("{}: {error}", directory().display()))?;
+    let (mut runs, unread) = all().map_err(|error| error.to_string())?;
     let wanted = absolute(file);
     runs.retain(|recorded| recorded.start.file == wanted);
     let denied = |recorded: &Recorded| recorded.finish.as_ref().is_some_and(|end| end.denied);
@@ -246,12 +248,15 @@ fn saved_plan(
     streams: &mut Streams<'_>,
 ) -> io::Result<plan::Found<Rc<Verified>>> {
     let path = recorded.directory.join(PLAN);
-    let whole = std::fs::read(&path)
-        .is_ok_and(|bytes| blake3::hash(&bytes).to_hex().as_str() == recorded.start.plan);
+    let read = std::fs::read(&path);
     let path = path.to_string_lossy();
-    if !whole {
-        let words = format!("{path} is not the plan that was recorded");
-        return refuse(&words, "start a new run", streams).map(Err);
+    let wrong = match read {
+        Ok(bytes) if blake3::hash(&bytes).to_hex().as_str() == recorded.start.plan => None,
+        Ok(_) => Some(format!("{path} is not the plan that was recorded")),
+        Err(error) => Some(format!("{path}: {}", words(&error))),
+    };
+    if let Some(wrong) = wrong {
+        return refuse(&wrong, "start a new run", streams).map(Err);
     }
     Ok(match plan::read(&path, global, streams)? {
         Ok(read) => plan::admit(&path, read, global, streams)?.map(Rc::new),
@@ -399,7 +404,9 @@ fn resume(
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
             return refuse(&format!("run {run} is still running"), "", streams);
         }
-        Err(error) => return refuse(&format!("run {run}: {error}"), "", streams),
+        Err(error) => {
+            return refuse(&format!("run {run} cannot go on: {error}"), "", streams);
+        }
     };
     let variables = past.variables.clone();
     let memory = Memory {

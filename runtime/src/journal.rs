@@ -144,7 +144,7 @@ impl Journal {
             "file": start.file,
             "plan": start.plan,
             "started_ms": start.started_ms,
-            "directory": start.directory.to_string_lossy(),
+            "directory": value::path(&start.directory),
             "secrets": start.secrets,
             "include_tags": start.include_tags,
             "exclude_tags": start.exclude_tags,
@@ -181,7 +181,10 @@ impl Journal {
     /// whole line is cut off.
     pub fn reopen(recorded: &Recorded, again: &[u64]) -> io::Result<Journal> {
         let path = recorded.directory.join(JOURNAL);
-        let mut file = OpenOptions::new().read(true).append(true).open(path)?;
+        let opened = OpenOptions::new().read(true).append(true).open(&path);
+        let named =
+            |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+        let mut file = opened.map_err(named)?;
         lock(&file)?;
         let mut rest = Vec::new();
         file.seek(SeekFrom::Start(recorded.whole))?;
@@ -497,7 +500,7 @@ impl Recorded {
                 plan: text("plan"),
                 rrc: text("rrc"),
                 started_ms: record["started_ms"].as_u64().unwrap_or_default(),
-                directory: PathBuf::from(text("directory")),
+                directory: value::path_of(&record["directory"]),
                 secrets: texts("secrets"),
                 include_tags: texts("include_tags"),
                 exclude_tags: texts("exclude_tags"),

@@ -360,6 +360,18 @@ fn a_run_that_cannot_begin_is_not_recorded() {
 }
 
 #[test]
+fn a_run_goes_on_wherever_it_started() {
+    let steps = "  - {id: a, type: bash, command: 'test -e ready'}\n";
+    let folder = Folder::with("main.yaml", recipe(steps));
+    // Where no file may have such a name, there is nothing to see.
+    let there = "d=$(printf 'a\\377b'); mkdir -p $d && cd $d && cp ../main.yaml .";
+    let run = format!("{there} || exit 1; \"$RRC\" run main.yaml");
+    folder.sh(&run).go().exits(1);
+    let resume = format!("{there} || exit 0; touch ready; \"$RRC\" run main.yaml --resume");
+    folder.sh(&resume).go().exits(0);
+}
+
+#[test]
 fn no_audit_is_written_over_another() {
     let folder = Folder::with(
         "main.yaml",
@@ -402,6 +414,17 @@ fn why_no_run_goes_on_is_said() {
     std::fs::remove_file(folder.file(&journal)).expect("it is there");
     folder.rrc(&resume).go().exits(2).err_has(unbegun);
     folder.rrc(&["runs"]).go().exits(0).err_has(unbegun);
+    folder.write(&journal, &text);
+    let plan = journal.replace("journal.jsonl", "plan.rrb");
+    std::fs::remove_file(folder.file(&plan)).expect("it is there");
+    let gone = format!("{plan}: there is no such file or directory\nhelp: start a new run");
+    folder.rrc(&resume).go().exits(2).err_has(&gone);
+    folder
+        .sh("rm -r .rrc/runs && touch .rrc/runs")
+        .go()
+        .exits(0);
+    let no_place = "rrc: .rrc/runs: what should be a directory is a file\n";
+    folder.rrc(&["runs"]).go().exits(2).err_has(no_place);
 
     let folder = Folder::with("main.yaml", super::STAGES);
     let deny = ["run", "main.yaml", "--deny", "build"];

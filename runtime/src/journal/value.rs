@@ -11,7 +11,9 @@ use rrc_vm::fault::{Failure, FailureKind};
 use rrc_vm::text::render;
 use rrc_vm::value::{Map, Value};
 use serde_json::{Value as Json, json};
+use std::ffi::OsString;
 use std::io::{self, Write as _};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -340,6 +342,22 @@ impl<'a> Decoder<'a> {
             return Err(format!("{} is damaged", path.display()));
         }
         Ok(bytes)
+    }
+}
+
+/// A path as JSON: a text, or the digits of its bytes if it is none.
+pub fn path(path: &Path) -> Json {
+    match path.to_str() {
+        Some(text) => json!(text),
+        None => json!({"$h": hex(path.as_os_str().as_bytes())}),
+    }
+}
+
+pub fn path_of(json: &Json) -> PathBuf {
+    let bytes = json["$h"].as_str().and_then(unhex);
+    match bytes {
+        Some(bytes) => PathBuf::from(OsString::from_vec(bytes)),
+        None => PathBuf::from(json.as_str().unwrap_or_default()),
     }
 }
 
