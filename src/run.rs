@@ -544,6 +544,9 @@ fn report(
             "rrc: run {}: {words}",
             prepared.settings.run_id
         )?;
+        if args.resume.is_some() {
+            writeln!(streams.err, "help: start a new run")?;
+        }
     }
     match args.output_format {
         RunFormat::Events => Ok(()),

@@ -391,6 +391,21 @@ fn a_step_that_must_run_once_stops_the_resume() {
     running.end();
     let said = folder.rrc(&["run", "main.yaml", "--resume"]).go().exits(1);
     said.err_has("step `a` is marked `once`");
+    // What was begun has its end all the same, here and where a recipe asks for something else.
+    folder.write("other.yaml", recipe(&steps.replace("60", "61")));
+    let replay = ["run", "--replay", &only_run(&folder), "other.yaml"];
+    for refused in [&["run", "main.yaml", "--resume"][..], &replay] {
+        let events = [refused, &["--output-format", "events"]].concat();
+        let events = folder.rrc(&events).go().exits(1).lines();
+        let names = events
+            .iter()
+            .map(|event| event["event"].as_str().unwrap_or_default());
+        let names: Vec<&str> = names.collect();
+        assert_eq!(
+            names,
+            ["run:start", "step:bash:start", "step:bash:error", "run:end"]
+        );
+    }
     assert_eq!(folder.read("log"), "a\n");
 }
 

@@ -131,6 +131,7 @@ pub fn run(
     );
     let mut machines = Machines::new(plan, variables);
     let finished = driver.drive(&mut machines);
+    driver.end_refused(&mut machines);
     driver.wait_for_ending();
     Ok(driver.end(finished))
 }

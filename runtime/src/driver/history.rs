@@ -14,7 +14,7 @@ use crate::journal::{Begun, Finish, Past};
 use crate::process::Signal;
 use crate::reply::Args;
 use rrc_vm::fault::FailureKind;
-use rrc_vm::machine::Ticket;
+use rrc_vm::machine::{Poll, Ticket};
 use rrc_vm::plan::HostKind;
 use rrc_vm::value::Value;
 use rustc_hash::FxHashMap;
@@ -367,6 +367,27 @@ impl Driver<'_> {
                 self.cut_off(&asked, value);
             } else if !past.begun.contains_key(&asked.ticket.0) {
                 self.unbegun(&asked);
+            }
+        }
+    }
+
+    /// A run that cannot be made again, or must not be, is left where that was seen: what is open in it
+    /// has its end all the same.
+    pub(super) fn end_refused(&mut self, machines: &mut Machines) {
+        let Some(words) = self.refused.clone().filter(|_| !self.open.is_empty()) else {
+            return;
+        };
+        machines.halt(&words);
+        while let Some((which, poll)) = machines.poll() {
+            match poll {
+                Poll::Note(note) => self.note(note),
+                Poll::Done(finished) => {
+                    if self.over(machines, which, finished).is_some() {
+                        return;
+                    }
+                }
+                Poll::Idle => return,
+                Poll::Call(_) | Poll::Timer { .. } | Poll::Cancel { .. } => {}
             }
         }
     }
