@@ -11,6 +11,9 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
+/// Bytes of the recipe's name that a file has room for, beside the time.
+const LONGEST_NAME: usize = 200;
+
 /// The file of one run, and what is known of its steps so far.
 pub struct Audit {
     file: File,
@@ -29,7 +32,9 @@ impl Audit {
                 '_'
             }
         };
-        let recipe: String = recipe.chars().map(safe).collect();
+        let mut recipe: String = recipe.chars().map(safe).collect();
+        // No file has a longer name, whatever the recipe is called.
+        recipe.truncate(recipe.floor_char_boundary(LONGEST_NAME));
         let time = clock.timestamp(0).replace([':', '.'], "-");
         Ok(Audit {
             file: new_file(directory, &format!("{recipe}_{time}"))?,
@@ -73,7 +78,8 @@ impl Audit {
             "error": error,
             "output_len": length,
         });
-        writeln!(self.file, "{line}")
+        // In one piece: whoever reads while it runs finds whole lines.
+        self.file.write_all(format!("{line}\n").as_bytes())
     }
 }
 

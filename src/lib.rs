@@ -80,7 +80,8 @@ pub fn run(
             return if error.print().is_err() { UNREAD } else { code };
         }
     };
-    let mut streams = Streams { out, err };
+    let mut out = output::Named(out);
+    let mut streams = Streams { out: &mut out, err };
     let global = &cli.global;
     for place in global.missing_dirs() {
         let _ = writeln!(

@@ -1,8 +1,44 @@
-//! Files that are written because somebody named them.
+//! Where a command writes: standard output, and files because somebody named them.
 
 use crate::words;
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
+
+/// Standard output, whose trouble says where it was.
+pub struct Named<'o>(pub &'o mut dyn Write);
+
+impl Write for Named<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes).map_err(named)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush().map_err(named)
+    }
+}
+
+/// Standard error of a run: nobody to tell it to is no reason not to run.
+pub struct Heedless<'o>(pub &'o mut dyn Write);
+
+impl Write for Heedless<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let _ = self.0.write_all(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let _ = self.0.flush();
+        Ok(())
+    }
+}
+
+fn named(error: io::Error) -> io::Error {
+    match error.kind() {
+        // To be tried again, or nobody's trouble.
+        io::ErrorKind::Interrupted | io::ErrorKind::BrokenPipe => error,
+        kind => io::Error::new(kind, format!("standard output: {}", words(&error))),
+    }
+}
 
 /// Writes a file whole or not at all: the new text is complete before the old one is gone.
 pub fn whole_file(path: &Path, bytes: &[u8]) -> io::Result<()> {

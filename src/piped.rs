@@ -7,7 +7,6 @@ use crate::results::{printable, printable_lines, put_warnings};
 use rrc_compiler::diagnostic::nearest;
 use rrc_compiler::source::Span;
 use rrc_runtime::driver::{Outcome, Settings};
-use rrc_runtime::event::RunStatus;
 use rrc_runtime::record::{Attempts, Ran, Record, Records};
 use rrc_vm::convert::to_json;
 use rrc_vm::fault::FailureKind;
@@ -152,7 +151,8 @@ pub fn text(outcome: &Outcome, streams: &mut Streams<'_>) -> io::Result<()> {
     }
     streams.out.flush()?;
     let failed = failures(outcome);
-    if outcome.status == RunStatus::Failed {
+    // What was ended with the run was not passed over.
+    if !outcome.status.is_success() {
         let error = outcome.error.as_deref().unwrap_or("the template failed");
         writeln!(streams.err, "rrc: {}", printable_lines(error))?;
     } else if !failed.is_empty() {

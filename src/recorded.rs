@@ -7,7 +7,7 @@ use crate::preflight::{self, Preflight};
 use crate::results::Clock;
 use crate::run::{self, Prepared};
 use crate::values::{Given, schema_of};
-use crate::{Streams, USAGE, initial, late, plan};
+use crate::{Streams, USAGE, initial, late, plan, words};
 use rrc_runtime::driver::{self, Memory, Settings, Then};
 use rrc_runtime::journal::{self, Journal, PLAN, Past, Recorded, Start};
 use rrc_runtime::outlet::Ways;
@@ -135,7 +135,10 @@ pub fn all() -> io::Result<(Vec<Recorded>, Vec<NoRun>)> {
     let entries = match std::fs::read_dir(directory()) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((found, unread)),
-        Err(error) => return Err(error),
+        Err(error) => {
+            let why = format!("{}: {}", directory().display(), words(&error));
+            return Err(io::Error::new(error.kind(), why));
+        }
     };
     for entry in entries {
         let path = entry?.path();
@@ -183,8 +186,7 @@ fn no_run(wanted: &str) -> String {
 
 /// The latest run of a file that did not complete.
 fn latest(file: &str) -> Result<Recorded, String> {
-    let (mut runs, unread) =
-        all().map_err(|error| format!("{}: {error}", directory().display()))?;
+    let (mut runs, unread) = all().map_err(|error| error.to_string())?;
     runs.retain(|recorded| is_of(&recorded.start, file));
     let denied = |recorded: &Recorded| recorded.finish.as_ref().is_some_and(|end| end.denied);
     let goes_on = |recorded: &Recorded| {
@@ -261,12 +263,15 @@ fn saved_plan(
     streams: &mut Streams<'_>,
 ) -> io::Result<plan::Found<Rc<Verified>>> {
     let path = recorded.directory.join(PLAN);
-    let whole = std::fs::read(&path)
-        .is_ok_and(|bytes| blake3::hash(&bytes).to_hex().as_str() == recorded.start.plan);
+    let read = std::fs::read(&path);
     let path = path.to_string_lossy();
-    if !whole {
-        let words = format!("{path} is not the plan that was recorded");
-        return refuse(&words, "", streams).map(Err);
+    let wrong = match read {
+        Ok(bytes) if blake3::hash(&bytes).to_hex().as_str() == recorded.start.plan => None,
+        Ok(_) => Some(format!("{path} is not the plan that was recorded")),
+        Err(error) => Some(format!("{path}: {}", words(&error))),
+    };
+    if let Some(wrong) = wrong {
+        return refuse(&wrong, "start a new run", streams).map(Err);
     }
     Ok(match plan::read(&path, global, streams)? {
         Ok(read) => plan::admit(&path, read, global, streams)?.map(Rc::new),
@@ -275,19 +280,20 @@ fn saved_plan(
 }
 
 /// Why a run cannot go on whatever is asked of it, and what to do instead.
-fn is_over(recorded: &Recorded) -> Option<(String, &'static str)> {
+fn is_over(recorded: &Recorded) -> Option<(String, String)> {
     let run = &recorded.start.run;
     if recorded.finish.as_ref().is_some_and(|end| end.denied) {
-        return Some((
-            format!("run {run} was denied, which is final"),
-            "start a new run",
-        ));
+        let words = format!("run {run} was denied, which is final");
+        return Some((words, "start a new run".to_string()));
     }
     match recorded.status() {
-        "running" => Some((still_runs(run), "")),
-        status @ ("completed" | "partial") => {
-            Some((format!("run {run} is {status}: nothing is left"), ""))
+        "running" if journal::stays_running(&recorded.directory) => {
+            Some((still_runs(run), String::new()))
         }
+        status @ ("completed" | "partial") => Some((
+            format!("run {run} is {status}: nothing is left"),
+            format!("`rrc run --replay {run}` shows it again"),
+        )),
         _ => None,
     }
 }
@@ -330,7 +336,7 @@ fn resume(
     let start = &recorded.start;
     let run = &start.run;
     if let Some((words, help)) = is_over(recorded) {
-        return refuse(&words, help, streams);
+        return refuse(&words, &help, streams);
     }
     let verified = match saved_plan(recorded, global, streams)? {
         Ok(verified) => verified,
@@ -356,7 +362,7 @@ fn resume(
     let taken_back = again.as_deref().unwrap_or_default();
     let (mut past, secrets) = match recall(recorded, taken_back, &args.secret, given) {
         Ok(read) => read,
-        Err(words) => return refuse(&format!("run {run}: {words}"), "", streams),
+        Err(words) => return refuse(&format!("run {run}: {words}"), "start a new run", streams),
     };
     if let Some(code) = restore(&mut past, given, &secrets, streams)? {
         return Ok(code);
@@ -367,7 +373,8 @@ fn resume(
     }
     if !start.directory.is_dir() {
         let words = format!("{} is not there any more", start.directory.display());
-        return refuse(&words, "", streams);
+        let help = "the run goes on where it started: put it back, or start a new run";
+        return refuse(&words, help, streams);
     }
     let settings = match settings(start, verified.plan(), args, &config, global, streams)? {
         Ok(settings) => settings,
@@ -399,7 +406,9 @@ fn resume(
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
             return refuse(&still_runs(run), "", streams);
         }
-        Err(error) => return refuse(&format!("run {run}: {error}"), "", streams),
+        Err(error) => {
+            return refuse(&format!("run {run} cannot go on: {error}"), "", streams);
+        }
     };
     let variables = past.variables.clone();
     let memory = Memory {
@@ -565,7 +574,7 @@ fn replay(
     let start = &recorded.start;
     let mut secrets = Secrets::new(start.secrets.iter().chain(&args.secret).cloned());
     learn(&mut secrets, &Map::default());
-    let past = match recorded.past(&[], &secrets) {
+    let past = match recorded.whole_past(&secrets) {
         Ok(past) => past,
         Err(words) => return refuse(&format!("run {}: {words}", start.run), "", streams),
     };

@@ -7,6 +7,7 @@ use crate::expand::{self, Shape};
 use crate::live::Live;
 use crate::object;
 use crate::outline::Outline;
+use crate::output::{Heedless, Named};
 use crate::preflight::{self, Preflight};
 use crate::results::{self, Clock, Look};
 use crate::values::{self, Given};
@@ -111,6 +112,11 @@ pub struct Prepared<'a> {
 }
 
 pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Result<u8> {
+    let mut err = Heedless(streams.err);
+    let streams = &mut Streams {
+        out: streams.out,
+        err: &mut err,
+    };
     if args.resume.is_some() || args.replay.is_some() {
         return recorded::again(args, global, streams);
     }
@@ -254,9 +260,11 @@ pub fn perform_and_report(
     streams.out.flush()?;
     let ways = &prepared.settings.ways;
     let (mut out, mut err) = (ways.out(), ways.err());
+    let mut out = Named(chosen(&mut out, streams.out));
+    let mut err = Heedless(chosen(&mut err, streams.err));
     let mut streams = Streams {
-        out: chosen(&mut out, streams.out),
-        err: chosen(&mut err, streams.err),
+        out: &mut out,
+        err: &mut err,
     };
     let told = perform_and_tell(prepared, variables, kept, args, global, &mut streams);
     let told = told.and_then(|code| streams.out.flush().map(|()| code));
@@ -457,7 +465,8 @@ fn perform(
         &mut tell,
         &mut ask,
         &mut find,
-    )?;
+    )
+    .map_err(|error| io::Error::other(format!("the run cannot begin: {error}")))?;
     drop(live);
     settings.ways.wait();
     if unaudited {
@@ -544,6 +553,9 @@ fn report(
             "rrc: run {}: {words}",
             prepared.settings.run_id
         )?;
+        if args.resume.is_some() {
+            writeln!(streams.err, "help: start a new run")?;
+        }
     }
     match args.output_format {
         RunFormat::Events => Ok(()),

@@ -5,6 +5,7 @@
 
 mod agents;
 mod approvals;
+mod cut;
 mod history;
 mod hold;
 mod late;
@@ -134,6 +135,7 @@ pub fn run(
     );
     let mut machines = Machines::new(plan, variables);
     let finished = driver.drive(&mut machines);
+    driver.end_refused(&mut machines);
     driver.wait_for_ending();
     Ok(driver.end(finished))
 }
@@ -437,10 +439,7 @@ impl<'a> Driver<'a> {
                 }
                 Poll::Cancel { ticket } => {
                     self.cancel_late(machine, ticket);
-                    match &mut self.past {
-                        Some(past) => past.cancel(ticket),
-                        None => self.cancel(ticket),
-                    }
+                    self.cancel_call(ticket);
                 }
                 Poll::Note(note) => self.note(note),
                 Poll::Done(finished) => {
@@ -450,6 +449,10 @@ impl<'a> Driver<'a> {
                     if self.past.as_ref().is_some_and(Recall::is_left) {
                         let message = "the run ends before the recorded one does";
                         self.refused = Some(message.to_string());
+                    }
+                    // It may have been stopped when nothing was left to do.
+                    if let Some(stopped) = self.past.as_ref().and_then(Recall::stopped) {
+                        self.stopping.get_or_insert(stopped);
                     }
                     return finished;
                 }

@@ -3,7 +3,7 @@
 //! A run is a directory: `plan.rrb`, `journal.jsonl` and long texts in `blobs/`. The journal is only
 //! ever appended to, a record a line, each with a checksum over the rest of its line. The first
 //! says what runs with which variables; `begin` stands before an effect, `end` after it with the
-//! reply; `resume` starts another life of the run; `finish` says how it ended. With the replies in
+//! reply; `cut` says what is known of a call that was ended from outside; `resume` starts another life of the run; `finish` says how it ended. With the replies in
 //! this order a machine makes the same run again.
 //!
 //! A call is known by where it stands in the run, not by when it was made. So a run that failed goes
@@ -144,7 +144,7 @@ impl Journal {
             "file": start.file,
             "plan": start.plan,
             "started_ms": start.started_ms,
-            "directory": start.directory.to_string_lossy(),
+            "directory": value::path(&start.directory),
             "secrets": start.secrets,
             "include_tags": start.include_tags,
             "exclude_tags": start.exclude_tags,
@@ -181,7 +181,10 @@ impl Journal {
     /// whole line is cut off.
     pub fn reopen(recorded: &Recorded, again: &[u64]) -> io::Result<Journal> {
         let path = recorded.directory.join(JOURNAL);
-        let mut file = OpenOptions::new().read(true).append(true).open(path)?;
+        let opened = OpenOptions::new().read(true).append(true).open(&path);
+        let named =
+            |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+        let mut file = opened.map_err(named)?;
         lock(&file)?;
         let mut rest = Vec::new();
         file.seek(SeekFrom::Start(recorded.whole))?;
@@ -276,9 +279,24 @@ impl Journal {
     }
 
     pub fn end(&mut self, ticket: u64, value: &Value, ms: u64, secrets: &Secrets) {
+        self.put_reply("end", ticket, value, (ms, secrets));
+    }
+
+    /// What a call would have replied that was ended from outside.
+    pub fn cut(&mut self, ticket: u64, value: &Value, ms: u64, secrets: &Secrets) {
+        self.put_reply("cut", ticket, value, (ms, secrets));
+    }
+
+    fn put_reply(
+        &mut self,
+        kind: &str,
+        ticket: u64,
+        value: &Value,
+        (ms, secrets): (u64, &Secrets),
+    ) {
         let encoder = self.encoder(secrets);
         self.attempt(|journal| {
-            journal.open("end");
+            journal.open(kind);
             write!(journal.line, "\"k\":{ticket},\"ms\":{ms},\"reply\":")?;
             encoder.value(value, &mut journal.line)?;
             journal.close()
@@ -320,6 +338,8 @@ pub struct Recorded {
     variables: Json,
     replies: Vec<(u64, Json, u64)>,
     begun: FxHashMap<u64, Begun>,
+    /// What is known of calls that were ended from outside in its last life.
+    cut: Vec<(u64, Json)>,
     /// Replies were taken back: those that are left may have been told in another order.
     reordered: bool,
     /// Bytes of whole lines.
@@ -352,6 +372,8 @@ pub struct Past {
     /// Whether they were told in exactly this order.
     pub in_order: bool,
     pub begun: FxHashMap<u64, Begun>,
+    /// What is known of calls that were ended from outside; only for showing the run again.
+    pub cut: FxHashMap<u64, Value>,
     pub finish: Option<Finish>,
     pub ms: u64,
     /// Secrets that are not known.
@@ -387,7 +409,10 @@ pub fn read(directory: &Path) -> Result<Recorded, String> {
     if directory.join(BROKEN).exists() {
         return Err("it could not be recorded to its end".to_string());
     }
-    let bytes = std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let bytes = match std::fs::read(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        read => read.map_err(|error| format!("{}: {error}", path.display())),
+    }?;
     let mut recorded = None;
     let mut whole = 0;
     let mut torn = None;
@@ -407,14 +432,17 @@ pub fn read(directory: &Path) -> Result<Recorded, String> {
                 .ok_or_else(|| format!("line {} of {} is damaged", number + 1, path.display()))?,
         }
     }
-    let mut recorded = recorded.ok_or_else(|| format!("{} is empty", path.display()))?;
+    let mut recorded = recorded.ok_or_else(|| match bytes.contains(&b'\n') {
+        true => format!("line 1 of {} is damaged", path.display()),
+        false => "it has not begun: nothing of it is recorded".to_string(),
+    })?;
     recorded.whole = whole;
     Ok(recorded)
 }
 
 /// Takes a journal for writing. Whoever looks whether somebody writes it holds it for a moment.
 fn lock(file: &File) -> io::Result<()> {
-    for _ in 0..10 {
+    for _ in 0..40 {
         match file.try_lock() {
             Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(5)),
             locked => return Ok(locked?),
@@ -427,6 +455,13 @@ fn lock(file: &File) -> io::Result<()> {
 pub fn is_running(directory: &Path) -> bool {
     let file = File::open(directory.join(JOURNAL));
     file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
+/// The same for somebody who would go on with it: what an rrc that is gone was just starting holds the
+/// journal for a moment.
+pub fn stays_running(directory: &Path) -> bool {
+    let locked = File::open(directory.join(JOURNAL)).and_then(|file| lock(&file));
+    locked.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
 }
 
 fn record(line: &[u8]) -> Option<Json> {
@@ -470,7 +505,7 @@ impl Recorded {
                 plan: text("plan"),
                 rrc: text("rrc"),
                 started_ms: record["started_ms"].as_u64().unwrap_or_default(),
-                directory: PathBuf::from(text("directory")),
+                directory: value::path_of(&record["directory"]),
                 secrets: texts("secrets"),
                 include_tags: texts("include_tags"),
                 exclude_tags: texts("exclude_tags"),
@@ -482,6 +517,7 @@ impl Recorded {
             variables: record["variables"].clone(),
             replies: Vec::new(),
             begun: FxHashMap::default(),
+            cut: Vec::new(),
             reordered: false,
             whole: 0,
         })
@@ -505,8 +541,10 @@ impl Recorded {
             "end" => self
                 .replies
                 .push((ticket?, record["reply"].clone(), self.ms)),
+            "cut" => self.cut.push((ticket?, record["reply"].clone())),
             "resume" => {
                 self.finish = None;
+                self.cut.clear();
                 self.resumed += 1;
                 self.take_back(&again(record));
             }
@@ -560,12 +598,7 @@ impl Recorded {
             .retain(|(ticket, ..)| known.insert(*ticket));
         recorded.replies.reverse();
         let blobs = self.directory.join(BLOBS);
-        let mut decoder = Decoder {
-            blobs: &blobs,
-            secrets,
-            missing: Vec::new(),
-            lost: false,
-        };
+        let mut decoder = Decoder::new(&blobs, secrets);
         let mut past = Past {
             begun: recorded.begun,
             finish: recorded.finish,
@@ -596,6 +629,17 @@ impl Recorded {
         }
         past.blurred |= !decoder.missing.is_empty();
         past.missing.append(&mut decoder.missing);
+        Ok(past)
+    }
+
+    /// The past for showing the run again as it was.
+    pub fn whole_past(&self, secrets: &Secrets) -> Result<Past, String> {
+        let mut past = self.past(&[], secrets)?;
+        let blobs = self.directory.join(BLOBS);
+        let mut decoder = Decoder::new(&blobs, secrets);
+        for (ticket, json) in &self.cut {
+            past.cut.insert(*ticket, decoder.value(json)?);
+        }
         Ok(past)
     }
 }

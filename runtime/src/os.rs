@@ -43,6 +43,11 @@ pub use files::{
 pub use limit::DescriptorLimit;
 pub use listing::{Listed, children, environment_of, processes};
 
+/// Whether a file was refused because it is in no format that can be run.
+pub fn is_no_program(error: &std::io::Error) -> bool {
+    error.raw_os_error() == Some(rustix::io::Errno::NOEXEC.raw_os_error())
+}
+
 // ---- memory -------------------------------------------------------------------------------
 
 /// Prepares for some megabytes that will be needed at once: the system gives them in pages of two

@@ -46,7 +46,7 @@ const LINGER: Duration = Duration::from_millis(10);
 const COLLECT: Duration = Duration::from_secs(2);
 /// The same where the loop also depends on a CHLD that another loop may have read.
 const COLLECT_PORTABLE: Duration = Duration::from_millis(100);
-/// What a child leaves to us is looked for so soon after its end, and not more often.
+/// How often what was left to us is looked for: nobody says that something has lost its parent.
 const NOTE: Duration = Duration::from_millis(50);
 const BUFFER: usize = 64 * 1024;
 /// Each child that starts copies and closes all descriptors: with more children than this, those cost
@@ -143,7 +143,7 @@ pub struct Loop {
     left: Vec<(u32, Option<usize>)>,
     /// Adopted children that the watchdog was told about.
     strays: FxHashMap<u32, Option<usize>>,
-    /// Whether a child has ended since they were looked for, and when that was.
+    /// Whether a child has ended and left something since they were looked for, and when that was.
     unnoted: bool,
     noted: Instant,
     /// Whether this process had children before, as one has that a shell has become.
@@ -374,7 +374,7 @@ impl Loop {
             false => COLLECT,
         };
         let collect = (!self.children.is_empty()).then_some(collect);
-        let note = (self.unnoted && !self.children.is_empty()).then_some(NOTE);
+        let note = self.may_adopt().then_some(NOTE);
         let timeout = [until, collect, note, most].into_iter().flatten().min();
         let mut ready = std::mem::take(&mut self.ready);
         if self.poller.wait(timeout, &mut ready).is_err() {

@@ -63,6 +63,19 @@ impl Args {
     }
 }
 
+/// What a reply warns of.
+pub fn warnings(reply: &Value) -> impl Iterator<Item = &Value> {
+    let data = match reply {
+        Value::Failure(failure) => &failure.data,
+        data => data,
+    };
+    let warnings = match rrc_vm::text::field(data, "warnings") {
+        Some(Value::List(warnings)) => Some(warnings.iter()),
+        _ => None,
+    };
+    warnings.into_iter().flatten()
+}
+
 /// What to run for an `exec` call. `here` is where a relative directory starts.
 pub fn request(args: &Args, here: &Path) -> Request {
     let cwd = match args.text("cwd") {

@@ -312,7 +312,7 @@ fn a_full_disk_is_said() {
         .sh("\"$RRC\" check --format json a.yaml > /dev/full")
         .go()
         .exits(2)
-        .err_has("rrc: ");
+        .err_has("rrc: standard output: No space left");
     folder
         .sh("\"$RRC\" check a.yaml --output-file /dev/full")
         .go()
@@ -321,9 +321,19 @@ fn a_full_disk_is_said() {
     folder.write("run.yaml", "name: t\nsteps: [{id: a, command: echo}]\n");
     for format in ["text", "events", "json"] {
         let run = format!("\"$RRC\" run run.yaml --output-format {format} > /dev/full");
-        let space = "rrc: No space left";
+        let space = "rrc: standard output: No space left";
         folder.sh(&run).go().exits(2).err_has(space);
     }
+    // What a run says beside its results is no reason not to run.
+    folder.write(
+        "run.yaml",
+        "name: t\nsteps: [{id: a, command: no-such-program || true}]\n",
+    );
+    let unsaid = folder
+        .sh("\"$RRC\" run run.yaml 2> /dev/full")
+        .go()
+        .exits(0);
+    unsaid.out_has("t: completed");
     folder
         .rrc(&["check", "a.yaml", "--output-file", "no/such/folder"])
         .go()

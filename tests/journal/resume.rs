@@ -116,15 +116,26 @@ fn what_failed_beside_what_was_killed_runs_again_at_once() {
         running.end();
         let first = folder.read("log");
         folder.write("ready", "");
-        let go_on = || folder.rrc(&["run", "a.yaml", "--resume"]).go();
-        let mut said = go_on();
-        // A child that was just being started has not let go of the journal.
-        while said.err.contains("still running") {
-            said = go_on();
-        }
-        said.exits(0);
+        folder.rrc(&["run", "a.yaml", "--resume"]).go().exits(0);
         assert_eq!(sorted(&folder.read("log")[first.len()..]), expected);
     }
+}
+
+/// As what a killed rrc was just starting does.
+#[test]
+fn who_holds_a_journal_for_a_moment_does_not_keep_its_run_from_going_on() {
+    let steps =
+        "  - {id: a, type: bash, command: 'test -e ready || kill -9 $PPID; echo a >> log'}\n";
+    let folder = Folder::with("main.yaml", recipe(steps));
+    folder.rrc(&["run", "main.yaml"]).go();
+    folder.write("ready", "");
+    let journal = format!(".rrc/runs/{}/journal.jsonl", only_run(&folder));
+    let holder = std::fs::File::open(folder.file(&journal)).expect("the journal is there");
+    holder.lock().expect("nobody writes it");
+    let resumed = folder.rrc(&["run", "main.yaml", "--resume"]).start();
+    std::thread::sleep(Duration::from_millis(40));
+    drop(holder);
+    resumed.end().exits(0);
 }
 
 #[test]
@@ -349,6 +360,44 @@ fn a_run_that_cannot_begin_is_not_recorded() {
 }
 
 #[test]
+fn a_run_goes_on_wherever_it_started() {
+    let steps = "  - {id: a, type: bash, command: 'test -e ready'}\n";
+    let folder = Folder::with("main.yaml", recipe(steps));
+    // Where no file may have such a name, there is nothing to see.
+    let there = "d=$(printf 'a\\377b'); mkdir -p $d && cd $d && cp ../main.yaml .";
+    let run = format!("{there} || exit 1; \"$RRC\" run main.yaml");
+    folder.sh(&run).go().exits(1);
+    let resume = format!("{there} || exit 0; touch ready; \"$RRC\" run main.yaml --resume");
+    folder.sh(&resume).go().exits(0);
+}
+
+#[test]
+fn no_audit_is_written_over_another() {
+    let folder = Folder::with(
+        "main.yaml",
+        recipe("  - {id: a, type: bash, command: 'true'}\n"),
+    );
+    let audit = ["--audit-dir", "audit"];
+    folder
+        .rrc(&[&["run", "main.yaml"][..], &audit].concat())
+        .go()
+        .exits(0);
+    // What is shown again began when it began.
+    let run = only_run(&folder);
+    let replay = ["run", "--replay", &run];
+    folder.rrc(&[&replay[..], &audit].concat()).go().exits(0);
+    let audits = std::fs::read_dir(folder.file("audit")).expect("a directory");
+    assert_eq!(audits.count(), 2);
+    let long = recipe("  - {id: a, type: bash, command: 'true'}\n")
+        .replace("name: t", &format!("name: {}", "é".repeat(300)));
+    folder.write("long.yaml", long);
+    folder
+        .rrc(&[&["run", "long.yaml"][..], &audit].concat())
+        .go()
+        .exits(0);
+}
+
+#[test]
 fn why_no_run_goes_on_is_said() {
     let steps = "  - {id: a, type: bash, command: 'exit 1'}\n";
     let folder = Folder::with("main.yaml", recipe(steps));
@@ -358,6 +407,24 @@ fn why_no_run_goes_on_is_said() {
     folder.write(&journal, text.replacen("\"ms\"", "\"sm\"", 1));
     let resume = ["run", "--resume", "main.yaml"];
     folder.rrc(&resume).go().exits(2).err_has("line 2");
+    // Killed before its first record was whole.
+    folder.write(&journal, &text[..50]);
+    let unbegun = "it has not begun: nothing of it is recorded";
+    folder.rrc(&resume).go().exits(2).err_has(unbegun);
+    std::fs::remove_file(folder.file(&journal)).expect("it is there");
+    folder.rrc(&resume).go().exits(2).err_has(unbegun);
+    folder.rrc(&["runs"]).go().exits(0).err_has(unbegun);
+    folder.write(&journal, &text);
+    let plan = journal.replace("journal.jsonl", "plan.rrb");
+    std::fs::remove_file(folder.file(&plan)).expect("it is there");
+    let gone = format!("{plan}: there is no such file or directory\nhelp: start a new run");
+    folder.rrc(&resume).go().exits(2).err_has(&gone);
+    folder
+        .sh("rm -r .rrc/runs && touch .rrc/runs")
+        .go()
+        .exits(0);
+    let no_place = "rrc: .rrc/runs: what should be a directory is a file\n";
+    folder.rrc(&["runs"]).go().exits(2).err_has(no_place);
 
     let folder = Folder::with("main.yaml", super::STAGES);
     let deny = ["run", "main.yaml", "--deny", "build"];

@@ -90,6 +90,22 @@ fn an_agent_that_nothing_describes_is_asked_with_a_warning() {
         "{}",
         said.out
     );
+    // Or in how many lives.
+    let once = "- {id: a, agent: nobody, prompt: go}\n- {id: gate, type: bash, command: test -e gate}\n\
+                - {id: b, agent: nobody, prompt: go}\n";
+    folder.write("lives.yaml", amplifier(once));
+    let said = folder.rrc(&["run", "lives.yaml"]).go().exits(1);
+    assert!(said.out.contains("nothing describes"), "{}", said.out);
+    folder.write("gate", "");
+    let json = ["--output-format", "json"];
+    let again = [&["run", "lives.yaml", "--resume"][..], &json].concat();
+    let said = folder.rrc(&again).go().exits(0);
+    assert_eq!(
+        said.out.matches("nothing describes").count(),
+        1,
+        "{}",
+        said.out
+    );
     // A file that is there and not read is another matter.
     folder.write(".claude/agents/nobody.md", "x".repeat((1 << 20) + 1));
     let said = folder.rrc(&["run", "a.yaml"]).go().exits(0);

@@ -139,17 +139,69 @@ fn a_signal_ends_the_run_and_its_children() {
     }
 }
 
+/// Without times, which differ.
+fn untimed(said: &str) -> String {
+    let timeless = |part: &&str| !part.contains("duration_ms") && !part.contains("\"ts\"");
+    let lines = said.lines().map(|line| match line.starts_with('{') {
+        true => line
+            .split(',')
+            .filter(timeless)
+            .collect::<Vec<_>>()
+            .join(","),
+        false => line.split(" in ").take(1).collect(),
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// What a run says in a format, and says again when it is shown again; the exit code is the same.
+fn twice(folder: &Folder, file: &str, format: &str) -> ([String; 2], i32) {
+    let _ = std::fs::remove_dir_all(folder.file(".rrc"));
+    let format = ["--output-format", format];
+    let live = [&["run", file][..], &format].concat();
+    let live = folder.rrc(&live).go();
+    let code = live.code.expect("it ended by itself");
+    let runs = std::fs::read_dir(folder.file(".rrc/runs")).expect("the run is recorded");
+    let name = runs.flatten().next().expect("there is one").file_name();
+    let replay = ["run", "--replay", &name.to_string_lossy()];
+    let again = folder
+        .rrc(&[&replay[..], &format].concat())
+        .go()
+        .exits(code);
+    ([untimed(&live.out), untimed(&again.out)], code)
+}
+
 #[test]
 fn a_replay_ends_as_the_run_did_with_a_signal() {
     for (signal, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
-        let command = format!("kill -{signal} $PPID; sleep 60");
+        let command = format!("echo so far; kill -{signal} $PPID; sleep 60");
         let steps = format!("  - {{id: a, type: bash, command: '{command}'}}\n");
         let folder = Folder::with("main.yaml", amplifier(&steps));
-        folder.rrc(&["run", "main.yaml"]).go().exits(code);
-        let runs = std::fs::read_dir(folder.file(".rrc/runs")).expect("the run is recorded");
-        let run = runs.flatten().next().expect("there is one").file_name();
-        let replay = ["run", "--replay", &run.to_string_lossy()];
-        folder.rrc(&replay).go().exits(code).out_has("cancelled a");
+        folder.write(
+            "t.json",
+            format!(r#"{{"parallel": true, "template": ["sh -c '{command}'", "true"]}}"#),
+        );
+        for format in ["text", "events", "json"] {
+            let ([live, again], ended) = twice(&folder, "main.yaml", format);
+            assert_eq!((&live, code), (&again, ended));
+            assert!(format != "text" || live.contains("cancelled a"), "{live}");
+            let ([live, again], ended) = twice(&folder, "t.json", format);
+            assert_eq!((live, code), (again, ended));
+        }
+        // Nothing was passed over: it was ended with the run.
+        let said = folder.rrc(&["run", "t.json"]).go().exits(code);
+        assert_eq!(said.err, "rrc: the run was stopped\n");
+    }
+}
+
+/// The signal may come when nothing is left to be stopped.
+#[test]
+fn a_signal_at_the_end_is_shown_again() {
+    let steps = "- {id: a, type: bash, command: 'kill -TERM $PPID; exit 1'}\n";
+    let folder = Folder::with("main.yaml", amplifier(steps));
+    for _ in 0..15 {
+        let ([live, again], code) = twice(&folder, "main.yaml", "text");
+        assert_eq!(live, again);
+        assert!([1, 143].contains(&code), "{code}");
     }
 }
 
@@ -461,6 +513,12 @@ fn what_hides_is_found_when_rrc_is_killed() {
             format!("{hidden} > /dev/null 2>&1 &"),
             format!("sleep 0.3; {killed}"),
         ],
+        // Left by what stood between it and a step that runs on.
+        vec![format!("({hidden} &); sleep 0.2; {killed}")],
+        // Left by a step that is tried again, while nothing else runs.
+        vec![format!(
+            "(env -i setsid sh -c \"sleep 0.3; kill -9 $PPID; exec sleep 3217\" > /dev/null 2>&1 &); exit 1"
+        )],
     ];
     for (mark, way) in (32170..).zip(ways) {
         for _ in 0..10 {
@@ -469,7 +527,8 @@ fn what_hides_is_found_when_rrc_is_killed() {
                 .zip(&way)
                 .map(|(number, command)| {
                     let command = command.replace("3217", &mark.to_string());
-                    format!("- {{id: s{number}, type: bash, command: '{command}'}}\n")
+                    let pause = "retry: {initial_delay: 20}";
+                    format!("- {{id: s{number}, type: bash, command: '{command}', {pause}}}\n")
                 })
                 .collect();
             folder.write("a.yaml", amplifier(&steps));

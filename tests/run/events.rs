@@ -251,6 +251,23 @@ fn events_are_told_as_they_happen() {
 }
 
 #[test]
+fn no_piece_of_a_line_ends_within_a_character() {
+    for before in ["", "a", "ab"] {
+        let command = format!("printf \"{before}\"; yes é€ | head -n 50000 | tr -d \"\\\\n\"");
+        let steps = format!("- {{id: a, type: bash, stream: true, command: '{command}'}}\n");
+        let folder = Folder::with("a.yaml", amplifier(&steps));
+        let args = ["run", "a.yaml", "--output-format", "events"];
+        let events = folder.rrc(&args).go().exits(0).lines();
+        let lines = events.iter().filter_map(|event| event["line"].as_str());
+        let said: String = lines.collect();
+        assert!(
+            said == format!("{before}{}", "é€".repeat(50_000)),
+            "{before}"
+        );
+    }
+}
+
+#[test]
 fn a_line_as_long_as_a_piece_is_a_line() {
     let steps = "- {id: a, type: bash, stream: true, command: \
                  'head -c 65536 /dev/zero | tr \"\\\\0\" x; echo; echo next; printf last'}\n";

@@ -544,14 +544,21 @@ fn what_failed_says_its_limit_its_tries_and_its_directory() {
     let steps = "- {id: slow, type: bash, command: sleep 9, timeout: 0.2, on_error: continue}\n\
                  - {id: again, type: bash, command: exit 3, on_error: continue, retry: {max_attempts: 3, initial_delay: 0}}\n\
                  - {id: there, type: bash, command: pwd, cwd: no/where, on_error: continue}\n\
-                 - {id: shell, type: bash, command: pwd, shell: ./no-shell, on_error: continue}\n";
+                 - {id: shell, type: bash, command: pwd, shell: ./no-shell, on_error: continue}\n\
+                 - {id: torn, type: bash, command: pwd, shell: ./torn, on_error: continue}\n\
+                 - {id: lost, type: template, template: ./lost, on_error: continue}\n";
     let folder = Folder::with("a.yaml", amplifier(steps));
+    folder.write("torn", "\x7fELF");
+    folder.write("lost", "#!/no/such/shell\n");
+    folder.sh("chmod +x torn lost").go().exits(0);
     let said = folder.rrc(&["run", "a.yaml"]).go().exits(0);
     for line in [
         "slow: the command took longer than allowed (limit 200ms)\n",
         "again: the command exited with code 3 (after 3 attempts)\n",
         "no/where: there is no such directory\n",
         "./no-shell: there is no such file\n",
+        "./torn: no program for this machine, and no script\n",
+        "/lost: what its first line says to run it with is not there\n",
     ] {
         assert!(said.out.contains(line), "{line}{}", said.out);
     }

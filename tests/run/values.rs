@@ -141,6 +141,13 @@ fn output_is_kept_up_to_its_limit() {
     assert_eq!(step(&all, "cut")["stdout_truncated"], true);
     assert_eq!(step(&all, "cut")["stderr_truncated"], true);
     assert_eq!(context["wide"], "é", "cut between characters");
+    let warned = |id: &str| step(&all, id)["warnings"].clone();
+    assert_eq!(warned("all"), serde_json::Value::Null);
+    assert_eq!(
+        warned("wide"),
+        serde_json::json!(["it wrote 12 bytes to stdout, of which 5 are kept"])
+    );
+    assert_eq!(warned("cut").as_array().map(Vec::len), Some(2));
 }
 
 #[test]

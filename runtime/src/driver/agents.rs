@@ -8,6 +8,7 @@ use crate::process::{ErrorKind, Outcome, Request, TimerId};
 use crate::reply::{self, Args};
 use rrc_vm::fault::FailureKind;
 use rrc_vm::machine::Ticket;
+use rrc_vm::plan::HostKind;
 use rrc_vm::text::{parse_json, render};
 use rrc_vm::value::Value;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -208,6 +209,19 @@ impl Driver<'_> {
         };
         self.places.insert(job.asked.ticket.0, Place::Agents);
         self.agents.later.insert(timer, job);
+    }
+
+    /// An agent was asked before the run was taken up again; what was said of it then is not said again.
+    pub(super) fn was_asked(&mut self, asked: &Asked, args: &Args, reply: &Value) {
+        if asked.kind != Some(HostKind::Agent) {
+            return;
+        }
+        let agent = render(args.get("agent"));
+        let named = format!("the agent `{agent}`");
+        let says_so = |warning: &Value| render(warning).contains(&named);
+        if reply::warnings(reply).any(says_so) {
+            self.agents.missing.insert(agent.to_string());
+        }
     }
 
     /// Whether a timer was set here.

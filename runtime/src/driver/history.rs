@@ -14,7 +14,7 @@ use crate::journal::{Begun, Finish, Past};
 use crate::process::Signal;
 use crate::reply::Args;
 use rrc_vm::fault::FailureKind;
-use rrc_vm::machine::Ticket;
+use rrc_vm::machine::{Poll, Ticket};
 use rrc_vm::plan::HostKind;
 use rrc_vm::value::Value;
 use rustc_hash::FxHashMap;
@@ -40,6 +40,7 @@ pub(super) struct Recall {
     wanted: BTreeSet<usize>,
     in_order: bool,
     begun: FxHashMap<u64, Begun>,
+    cut: FxHashMap<u64, Value>,
     finish: Option<Finish>,
     blurred: bool,
     /// What was asked for and not answered yet, and as which it was asked for.
@@ -65,6 +66,7 @@ impl Recall {
             wanted: BTreeSet::new(),
             in_order: past.in_order,
             begun: past.begun,
+            cut: past.cut,
             finish: past.finish,
             blurred: past.blurred,
             held: FxHashMap::default(),
@@ -84,12 +86,16 @@ impl Recall {
         self.wanted.extend(self.positions.get(&ticket.0));
     }
 
-    /// It is not wanted any more; a reply may still have come.
-    pub fn cancel(&mut self, ticket: Ticket) {
-        self.held.remove(&ticket.0);
+    /// It is not wanted any more; a reply may still have come. What is known of it if it was ended then.
+    pub fn cancel(&mut self, ticket: Ticket) -> Option<(Asked, Value)> {
+        let held = self.held.remove(&ticket.0);
         if let Some(position) = self.positions.remove(&ticket.0) {
             self.wanted.remove(&position);
             self.replies.remove(&position);
+        }
+        match held {
+            Some((_, Held::Call(asked, _))) => Some((asked, self.cut.remove(&ticket.0)?)),
+            Some((_, Held::Timer(..))) | None => None,
         }
     }
 
@@ -117,6 +123,16 @@ impl Recall {
     /// Whether replies are left that the run must have asked for.
     pub fn is_left(&self) -> bool {
         self.in_order && !self.replies.is_empty()
+    }
+
+    /// What the recorded run was stopped by, if it is to be shown as it was.
+    pub fn stopped(&self) -> Option<Stop> {
+        let finish = self.finish.as_ref().filter(|_| self.then == Then::Stop)?;
+        if let Some(signal) = finish.signal.as_deref().and_then(Signal::of) {
+            return Some(Stop::Signal(signal));
+        }
+        let status = RunStatus::of(&finish.status)?;
+        Some(Stop::Recorded(status, finish.stopped.clone()?))
     }
 
     /// What was asked for and not answered, in that order.
@@ -217,6 +233,7 @@ impl Driver<'_> {
         if asked.kind == Some(HostKind::Approve) {
             asked = self.say_answered(asked, args, !value.failed());
         }
+        self.was_asked(&asked, args, &value);
         self.reply(asked, value);
     }
 
@@ -242,7 +259,14 @@ impl Driver<'_> {
                 let words = failure.message.to_string();
                 self.stopping.get_or_insert(Stop::Denied(words));
             }
-            Some((_, Held::Call(asked, _) | Held::Timer(asked, _))) => {
+            Some((_, held)) => {
+                let (asked, args) = match held {
+                    Held::Call(asked, args) => (asked, Some(args)),
+                    Held::Timer(asked, _) => (asked, None),
+                };
+                if let Some(args) = args {
+                    self.was_asked(&asked, &args, &value);
+                }
                 self.learn(&asked, &value);
                 self.settle(machine, &asked, value);
             }
@@ -314,14 +338,8 @@ impl Driver<'_> {
 
     /// Ends as the recorded run was ended from outside.
     fn stop_as(&mut self, past: Recall) {
+        let stopped = past.stopped();
         let held = Recall::into_held(past.held);
-        let stopped = past.finish.as_ref().and_then(|finish| {
-            if let Some(signal) = finish.signal.as_deref().and_then(Signal::of) {
-                return Some(Stop::Signal(signal));
-            }
-            let status = RunStatus::of(&finish.status)?;
-            Some(Stop::Recorded(status, finish.stopped.clone()?))
-        });
         let Some(stopped) = stopped else {
             let first = held.iter().find_map(|held| match held {
                 Held::Call(asked, _) => self.step(asked.record),
@@ -345,8 +363,31 @@ impl Driver<'_> {
                     let Question { stage, prompt, .. } = question;
                     self.stopping = Some(Stop::Pause { stage, prompt });
                 }
+            } else if let Some(value) = past.cut.get(&asked.ticket.0) {
+                self.cut_off(&asked, value);
             } else if !past.begun.contains_key(&asked.ticket.0) {
                 self.unbegun(&asked);
+            }
+        }
+    }
+
+    /// A run that cannot be made again, or must not be, is left where that was seen: what is open in it
+    /// has its end all the same.
+    pub(super) fn end_refused(&mut self, machines: &mut Machines) {
+        let Some(words) = self.refused.clone().filter(|_| !self.open.is_empty()) else {
+            return;
+        };
+        machines.halt(&words);
+        while let Some((which, poll)) = machines.poll() {
+            match poll {
+                Poll::Note(note) => self.note(note),
+                Poll::Done(finished) => {
+                    if self.over(machines, which, finished).is_some() {
+                        return;
+                    }
+                }
+                Poll::Idle => return,
+                Poll::Call(_) | Poll::Timer { .. } | Poll::Cancel { .. } => {}
             }
         }
     }

@@ -140,10 +140,7 @@ impl Driver<'_> {
         self.known.remove(&which);
         for ticket in tickets {
             self.cancel_late(machines, ticket);
-            match &mut self.past {
-                Some(past) => past.cancel(ticket),
-                None => self.cancel(ticket),
-            }
+            self.cancel_call(ticket);
         }
         for record in records {
             let result = reply::refusal(FailureKind::Cancelled, "it was ended from outside");

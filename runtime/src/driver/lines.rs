@@ -1,7 +1,7 @@
 //! What children say while they run, line by line, without secrets.
 
 use super::Driver;
-use crate::capture::Piece;
+use crate::capture::{Piece, text_cut};
 use crate::event::What;
 use crate::process::{ChildId, Stream};
 use crate::secret::HIDDEN;
@@ -22,7 +22,9 @@ impl Driver<'_> {
         };
         if !ends {
             let at = line.len().saturating_sub(self.secrets.window());
-            let rest = line.split_off(self.secrets.end_before(&line, at));
+            let end = self.secrets.end_before(&line, at);
+            // Half a character is none.
+            let rest = line.split_off(text_cut(&line[..end]).len());
             self.pieces.insert((child, stderr), rest);
         }
         self.say_line(child, stderr, &line);

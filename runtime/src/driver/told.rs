@@ -7,7 +7,7 @@ use super::staging::staged;
 use super::{Driver, Stop};
 use crate::event::What;
 use crate::process::{self, Happened, TimerId};
-use crate::reply;
+use crate::reply::{self, Form};
 use rrc_vm::convert::from_json;
 use rrc_vm::fault::FailureKind;
 use rrc_vm::machine::Ticket;
@@ -86,28 +86,27 @@ impl Driver<'_> {
         }
     }
 
-    /// A process has ended whose step was ended before: what comes of it concerns nobody.
-    fn unwanted(&mut self, running: Running, outcome: process::Outcome) {
-        match running.work {
-            Work::Stage(_) => self.stage_ended(),
-            Work::Agent(_) => self.agent_dropped(),
-            Work::Plain => {}
-        }
-        let value = reply::reply(outcome, running.asked.form, &self.secrets);
-        self.learn(&running.asked, &value);
-        self.note_end(&running.asked, &value);
-    }
-
     fn done(&mut self, machine: &mut Machines, running: Running, mut outcome: process::Outcome) {
         let streams = [
             (&mut outcome.stdout, &mut outcome.stdout_truncated),
             (&mut outcome.stderr, &mut outcome.stderr_truncated),
         ];
-        for ((bytes, truncated), limit) in streams.into_iter().zip(running.limits) {
+        let totals = [
+            ("stdout", outcome.stdout_bytes),
+            ("stderr", outcome.stderr_bytes),
+        ];
+        for (((bytes, truncated), limit), (name, total)) in
+            streams.into_iter().zip(running.limits).zip(totals)
+        {
             let end = self.secrets.end_before(bytes, limit);
             if end < bytes.len() {
                 bytes.truncate(end);
                 *truncated = true;
+            }
+            // A value that goes on from here is not what was written; of a hook nobody has one.
+            if *truncated && running.asked.form == Form::Text && running.asked.is_work() {
+                let words = format!("it wrote {total} bytes to {name}, of which {limit} are kept");
+                outcome.warnings.push(words);
             }
         }
         // What was ended from outside was not done, and is to be done again some day.
@@ -118,7 +117,11 @@ impl Driver<'_> {
                 self.stage_ended();
                 self.told(machine, asked, staged(answer, &outcome), true);
             }
-            _ if !real && self.stopping.is_some() => self.cut_off(&asked, outcome),
+            _ if !real && self.stopping.is_some() => {
+                let value = reply::reply(outcome, asked.form, &self.secrets);
+                self.cut_off(&asked, &value);
+                self.write_cut(&asked, &value);
+            }
             Work::Plain => {
                 let value = reply::reply(outcome, asked.form, &self.secrets);
                 self.told(machine, asked, value, real);
@@ -129,19 +132,6 @@ impl Driver<'_> {
                 }
                 self.start_agents();
             }
-        }
-    }
-
-    /// A process was ended with the run. What is known of it is all that is known of its step.
-    fn cut_off(&mut self, asked: &Asked, outcome: process::Outcome) {
-        let value = reply::reply(outcome, asked.form, &self.secrets);
-        self.learn(asked, &value);
-        self.note_end(asked, &value);
-        let record = asked.record.filter(|_| asked.is_work());
-        if let Value::Failure(failure) = &value
-            && let Some(open) = record.and_then(|record| self.open.get_mut(&record))
-        {
-            open.said = Some(failure.data.clone());
         }
     }
 
@@ -195,17 +185,9 @@ impl Driver<'_> {
     pub(super) fn settle(&mut self, machine: &mut Machines, asked: &Asked, value: Value) {
         self.places.remove(&asked.ticket.0);
         self.note_end(asked, &value);
-        let data = match &value {
-            Value::Failure(failure) => &failure.data,
-            data => data,
-        };
-        if let Value::Map(data) = data
-            && let Some(Value::List(warnings)) = data.get("warnings")
-        {
-            for warning in warnings.iter() {
-                let text = render(warning).to_string();
-                self.say(self.step_of(asked), None, What::StepWarning { text });
-            }
+        for warning in reply::warnings(&value) {
+            let text = render(warning).to_string();
+            self.say(self.step_of(asked), None, What::StepWarning { text });
         }
         let record = asked
             .record

@@ -11,7 +11,9 @@ use rrc_vm::fault::{Failure, FailureKind};
 use rrc_vm::text::render;
 use rrc_vm::value::{Map, Value};
 use serde_json::{Value as Json, json};
+use std::ffi::OsString;
 use std::io::{self, Write as _};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -196,7 +198,16 @@ pub struct Decoder<'a> {
     pub lost: bool,
 }
 
-impl Decoder<'_> {
+impl<'a> Decoder<'a> {
+    pub fn new(blobs: &'a Path, secrets: &'a Secrets) -> Decoder<'a> {
+        Decoder {
+            blobs,
+            secrets,
+            missing: Vec::new(),
+            lost: false,
+        }
+    }
+
     pub fn value(&mut self, json: &Json) -> Result<Value, String> {
         Ok(match json {
             Json::Null => Value::Null,
@@ -334,6 +345,22 @@ impl Decoder<'_> {
     }
 }
 
+/// A path as JSON: a text, or the digits of its bytes if it is none.
+pub fn path(path: &Path) -> Json {
+    match path.to_str() {
+        Some(text) => json!(text),
+        None => json!({"$h": hex(path.as_os_str().as_bytes())}),
+    }
+}
+
+pub fn path_of(json: &Json) -> PathBuf {
+    let bytes = json["$h"].as_str().and_then(unhex);
+    match bytes {
+        Some(bytes) => PathBuf::from(OsString::from_vec(bytes)),
+        None => PathBuf::from(json.as_str().unwrap_or_default()),
+    }
+}
+
 fn unhex(text: &str) -> Option<Vec<u8>> {
     let pair = |at: usize| u8::from_str_radix(text.get(at..at + 2)?, 16).ok();
     if !text.len().is_multiple_of(2) {
@@ -358,12 +385,7 @@ mod tests {
         let mut line = Vec::new();
         encoder.value(value, &mut line).unwrap();
         let json: Json = serde_json::from_slice(&line).unwrap();
-        let mut decoder = Decoder {
-            blobs: &folder,
-            secrets: again,
-            missing: Vec::new(),
-            lost: false,
-        };
+        let mut decoder = Decoder::new(&folder, again);
         let value = decoder.value(&json).unwrap();
         // Small values make no folder.
         let _ = std::fs::remove_dir_all(&folder);

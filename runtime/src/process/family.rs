@@ -285,11 +285,20 @@ impl Loop {
         }
     }
 
+    /// Whether there is something below us that may lose its parent, or has lost it.
+    pub(super) fn may_adopt(&self) -> bool {
+        let left = self.unnoted || !self.strays.is_empty();
+        self.adopts
+            && !self.shared
+            && self.watchdog.is_some()
+            && (left || !self.children.is_empty())
+    }
+
     /// Tells the watchdog about what was adopted: it may carry no marker, and be in a group of its own.
     pub(super) fn note_strays(&mut self) {
         self.unnoted = false;
         self.noted = Instant::now();
-        let Some(watchdog) = self.watchdog.as_mut().filter(|_| !self.shared) else {
+        let Some(watchdog) = self.watchdog.as_mut() else {
             return;
         };
         let known = known();

@@ -70,6 +70,22 @@ fn refused(error: io::Error) -> Failure {
     ExecError::new(kind, error.to_string())
 }
 
+/// A program that is there did not start.
+fn not_started(program: &str, error: io::Error) -> Failure {
+    let why = match error.kind() {
+        io::ErrorKind::NotFound => {
+            "what its first line says to run it with is not there".to_string()
+        }
+        _ if os::is_no_program(&error) => "no program for this machine, and no script".to_string(),
+        _ => error.to_string(),
+    };
+    let failure = refused(error);
+    ExecError {
+        detail: format!("{program}: {why}"),
+        ..failure
+    }
+}
+
 impl Launcher {
     pub fn new(portable: bool) -> io::Result<Launcher> {
         Ok(Launcher {
@@ -119,7 +135,7 @@ impl Launcher {
             .as_ref()
             .is_some_and(|bytes| !bytes.is_empty());
         self.spawn(&command, parcel, fed)
-            .map_err(|error| or_cwd(refused(error)))
+            .map_err(|error| or_cwd(not_started(&request.program, error)))
     }
 
     /// Starts this program once more, under another name and with nothing in its environment: a marker in
