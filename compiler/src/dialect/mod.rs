@@ -8,6 +8,7 @@ pub mod amplifier;
 pub mod amplihack;
 mod blocks;
 pub mod choose;
+mod condition;
 mod counted;
 pub mod fields;
 mod halves;
