@@ -5,7 +5,7 @@ use crate::preflight::{self, Preflight};
 use crate::results::Clock;
 use crate::run::{self, Prepared};
 use crate::values::{Given, schema_of};
-use crate::{Streams, USAGE, late, plan};
+use crate::{Streams, USAGE, late, nested, plan};
 use rrc_runtime::driver::{self, Memory, Settings, Then};
 use rrc_runtime::journal::{self, Journal, PLAN, Past, Recorded, Start};
 use rrc_runtime::outlet::Ways;
@@ -366,6 +366,7 @@ fn resume(
         approve: args.approve.clone(),
         deny: args.deny.clone(),
         agents,
+        told: nested::told(verified.plan(), run),
         stage: start.stage && !args.no_auto_stage,
         keep: run::keep(args),
         ways: Ways::standard(),
@@ -556,6 +557,7 @@ fn replay(
         approve: Vec::new(),
         deny: Vec::new(),
         agents: rrc_runtime::agent::Commands::default(),
+        told: Vec::new(),
         stage: false,
         keep: run::keep(args),
         ways: Ways::standard(),

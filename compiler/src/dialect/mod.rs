@@ -62,6 +62,8 @@ pub struct Dialect {
     pub store_json: Store,
     /// Is output stored under the step's id when no `output` names a variable?
     pub output_by_id: bool,
+    /// Are programs told how deep they are in runs that start each other?
+    pub counts_sessions: bool,
     /// Does a failed step that is continued store its output?
     pub keep_output: bool,
     /// Is the kind of a step read off its fields when `type` is omitted? Else it is `agent`.
