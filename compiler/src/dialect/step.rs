@@ -545,11 +545,14 @@ impl Lower<'_> {
     }
 
     fn store(&mut self, fields: &Fields<'_>) -> Store {
-        let wanted = fields.boolean("parse_json", self.report).unwrap_or(false);
+        let wanted = fields.boolean("parse_json", self.report);
         let required = fields
             .boolean("parse_json_required", self.report)
             .unwrap_or(false);
-        match (wanted, required) {
+        if required && (wanted == Some(false) || !fields.has("parse_json")) {
+            strange::required_of_nothing(fields, self.report);
+        }
+        match (wanted.unwrap_or(false), required) {
             (true, true) => Store::Json {
                 trim: self.dialect.store == Store::JsonOrText,
             },
