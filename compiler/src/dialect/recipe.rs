@@ -583,25 +583,30 @@ impl Lower<'_> {
     fn unique_ids(&mut self, steps: &[Step]) {
         let mut seen: FxHashMap<&str, Span> = FxHashMap::default();
         seen.reserve(steps.len());
-        let mut again = Vec::new();
         for step in steps {
-            visit::steps(step, &mut |step| {
-                if step.id.is_empty() || step.kind.is_hidden() {
-                    return;
-                }
-                match seen.get(step.id.as_str()) {
-                    // The body of a loop is the loop's own step once more, in the same place.
-                    Some(first) if *first == step.span => {}
-                    Some(first) => again.push(duplicate("step", &step.id, step.span, *first)),
-                    None => {
-                        seen.insert(&step.id, step.span);
-                    }
-                }
-            });
+            note_ids(step, None, &mut seen, self.report);
         }
-        again
-            .into_iter()
-            .for_each(|finding| self.report.add(finding));
+    }
+}
+
+fn note_ids<'a>(
+    step: &'a Step,
+    around: Option<&'a Step>,
+    seen: &mut FxHashMap<&'a str, Span>,
+    report: &mut Report,
+) {
+    let named = !step.id.is_empty() && !step.kind.is_hidden();
+    // The body of a loop is the loop's own step once more, in the same place.
+    let is_body = |around: &Step| around.id == step.id && around.span == step.span;
+    if named && !around.is_some_and(is_body) {
+        match seen.get(step.id.as_str()) {
+            Some(first) => report.add(duplicate("step", &step.id, step.span, *first)),
+            None => drop(seen.insert(&step.id, step.span)),
+        }
+    }
+    let around = if named { Some(step) } else { around };
+    for step in visit::inside(step) {
+        note_ids(step, around, seen, report);
     }
 }
 
