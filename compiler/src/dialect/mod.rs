@@ -33,7 +33,7 @@ mod variables;
 
 pub use literal::read_values;
 pub use order::unknown_step;
-pub use recipe::{Lowered, Options, Parent, join_group, lower, lower_expression};
+pub use recipe::{Lowered, Options, Parent, join_group, lower, lower_expression, unique_ids};
 
 use crate::doc::{Node, Schema};
 use crate::expr::BareWords;
