@@ -8,6 +8,7 @@ mod links;
 mod side_by_side;
 
 pub use links::Links;
+use side_by_side::is_in_scripts;
 
 use crate::codes;
 use crate::codes::Severity;
@@ -296,7 +297,7 @@ impl<'a> Scope<'a> {
             self.check_reserved(&input.name, input.span, report);
         }
         for (name, span) in &unit.optional {
-            self.rule(name, *span, report);
+            self.rule(name, *span, 0, report);
         }
         self.steps(&unit.steps, report);
         // A hook runs around every step: what any step sets, it may see.
@@ -376,7 +377,7 @@ impl<'a> Scope<'a> {
         match action {
             Action::Validate(checks) => {
                 for Check { name, value, .. } in checks {
-                    self.rule(name, value.span, report);
+                    self.rule(name, value.span, 1, report);
                 }
             }
             _ => visit::walk_needs(action, &mut |expr| self.read(expr, report)),
@@ -489,19 +490,22 @@ impl<'a> Scope<'a> {
     }
 
     /// Whether a variable is there is what a rule asks; it is not a mistake to ask, unless another
-    /// one is meant. What has a rule is given by whoever starts the recipe.
-    fn rule(&mut self, name: &'a str, span: Span, report: &mut Report) {
+    /// one is meant. What has a rule is given by whoever starts the recipe. Some rules read the variable
+    /// themselves: `reads` times.
+    fn rule(&mut self, name: &'a str, span: Span, reads: usize, report: &mut Report) {
         if self.is_visible(name) {
             return;
         }
-        // A rule reads its variable itself, and one that nobody else reads is for nothing.
-        let unread = || {
-            self.reading()
-                .counts
-                .get(name)
-                .is_none_or(|times| *times < 2)
+        let steps = &self.program.units[self.number].steps;
+        let is_read = |name: &str, more_than: usize| {
+            let times = self.reading().counts.get(name).copied();
+            times.unwrap_or(0) > more_than || is_in_scripts(steps, name)
         };
-        let meant = |near: &&str| is_slip(name, near) || is_plural(name, near) && unread();
+        // One that nothing but its rule reads is for nothing. Two that are both read are two.
+        let meant = |near: &&str| match is_slip(name, near) {
+            true => !is_read(near, 0) || !is_read(name, reads),
+            false => is_plural(name, near) && !is_read(name, reads),
+        };
         if self.suggestion(name).filter(meant).is_some() {
             report.add(self.undefined(name, Missing::Null, span));
         } else {
