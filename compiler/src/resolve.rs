@@ -5,14 +5,14 @@
 //! checked against everything that any caller may have set.
 
 mod links;
+mod rules;
 mod side_by_side;
 
 pub use links::Links;
-use side_by_side::is_in_scripts;
 
 use crate::codes;
 use crate::codes::Severity;
-use crate::diagnostic::{Applicability, Diagnostic, Fix, Label, Report, is_plural, is_slip};
+use crate::diagnostic::{Applicability, Diagnostic, Fix, Label, Report};
 use crate::ir::visit;
 use crate::ir::{
     Action, Bind, Call, Check, Expr, ExprKind, Graph, Guard, HOOK_NAMES, LOOP_NAMES, Missing, Node,
@@ -20,6 +20,7 @@ use crate::ir::{
 };
 use crate::source::{SourceId, Span};
 use crate::spelling::{Near, Slips};
+use rules::Used;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::{OnceCell, RefCell};
 use std::collections::hash_map::Entry;
@@ -254,6 +255,8 @@ struct Scope<'a> {
     open: bool,
     /// Nobody reads what could be done about a finding.
     brief: bool,
+    /// What is read where the steps of the unit are not counted.
+    used: OnceCell<Used<'a>>,
 }
 
 /// How often each name is read, and which are nearly others.
@@ -269,6 +272,7 @@ impl<'a> Scope<'a> {
             program,
             number,
             read: OnceCell::new(),
+            used: OnceCell::new(),
             ids: OnceCell::new(),
             near: RefCell::default(),
             links,
@@ -489,30 +493,6 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Whether a variable is there is what a rule asks; it is not a mistake to ask, unless another
-    /// one is meant. What has a rule is given by whoever starts the recipe. Some rules read the variable
-    /// themselves: `reads` times.
-    fn rule(&mut self, name: &'a str, span: Span, reads: usize, report: &mut Report) {
-        if self.is_visible(name) {
-            return;
-        }
-        let steps = &self.program.units[self.number].steps;
-        let is_read = |name: &str, more_than: usize| {
-            let times = self.reading().counts.get(name).copied();
-            times.unwrap_or(0) > more_than || is_in_scripts(steps, name)
-        };
-        // One that nothing but its rule reads is for nothing. Two that are both read are two.
-        let meant = |near: &&str| match is_slip(name, near) {
-            true => !is_read(near, 0) || !is_read(name, reads),
-            false => is_plural(name, near) && !is_read(name, reads),
-        };
-        if self.suggestion(name).filter(meant).is_some() {
-            report.add(self.undefined(name, Missing::Null, span));
-        } else {
-            self.show(name);
-        }
-    }
-
     fn set_anywhere(&self) -> &FxHashMap<&'a str, Span> {
         self.anywhere.get_or_init(|| {
             let mut places = FxHashMap::default();
@@ -643,14 +623,7 @@ impl<'a> Scope<'a> {
                 }
             };
             for step in &self.program.units[self.number].steps {
-                visit::steps(step, &mut |step| {
-                    if let Some(guard) = &step.guard {
-                        visit::walk(&guard.expr, &mut note);
-                    }
-                    if let Node::Act(action) = &step.node {
-                        visit::walk_action(action, &mut note);
-                    }
-                });
+                visit::steps(step, &mut |step| visit::walk_step(step, &mut note));
             }
             let mut names: Vec<&str> = counts.keys().copied().collect();
             // The order of a hash map is not one that a message may depend on.

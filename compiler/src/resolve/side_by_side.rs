@@ -271,20 +271,6 @@ fn for_environment<'a>(step: &'a Step, mut each: impl FnMut(&'a Mention)) {
     }
 }
 
-/// Whether a script reads a variable by the name that it has in its environment.
-pub(super) fn is_in_scripts(steps: &[Step], name: &str) -> bool {
-    let own = spelt(name);
-    let mut found = false;
-    for step in steps {
-        visit::steps(step, &mut |step| {
-            for_environment(step, |mention| {
-                found = found || stands_for(&mention.name, |read| read == own);
-            });
-        });
-    }
-    found
-}
-
 fn reads_sibling(name: &str, span: Span, set: Span) -> Diagnostic {
     let message = format!("`{name}` is set by a step that runs at the same time");
     Diagnostic::new(&codes::PARALLEL_CONFLICT, span, message)
