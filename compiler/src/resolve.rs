@@ -16,7 +16,7 @@ use crate::diagnostic::{Applicability, Diagnostic, Fix, Label, Report};
 use crate::ir::visit;
 use crate::ir::{
     Action, Bind, Call, Check, Expr, ExprKind, Graph, Guard, HOOK_NAMES, LOOP_NAMES, Missing, Node,
-    Program, Step, Unit,
+    Program, Step, Unit, While,
 };
 use crate::source::{SourceId, Span};
 use crate::spelling::{Near, Slips};
@@ -345,7 +345,7 @@ impl<'a> Scope<'a> {
                 }
             }
             Node::While(body) => {
-                self.reads(&body.condition.expr, report);
+                self.before_loop(step, body, report);
                 LOOP_NAMES.iter().for_each(|name| self.show(name));
                 self.step(&body.body, report);
                 for (bind, new) in &body.update {
@@ -361,6 +361,33 @@ impl<'a> Scope<'a> {
         for bind in binds(step) {
             self.set(bind, report);
         }
+    }
+
+    /// A loop asks first what its steps answer: where nothing is null, that is not to be there yet.
+    fn before_loop(&mut self, step: &'a Step, body: &'a While, report: &mut Report) {
+        let mut answers: Vec<&str> = Vec::new();
+        visit::walk(&body.condition.expr, &mut |expr| match &expr.kind {
+            ExprKind::Var { name, missing } if *missing == Missing::Null => answers.push(name),
+            _ => {}
+        });
+        if answers.iter().any(|name| !self.is_visible(name)) {
+            let mut set: FxHashSet<&str> = FxHashSet::default();
+            set.extend(body.update.iter().map(|(bind, _)| bind.name.as_str()));
+            visit::steps(step, &mut |step| {
+                set.extend(binds(step).map(|bind| bind.name.as_str()))
+            });
+            visit::calls(step, &mut |call| {
+                if let Some(target) = call.target.filter(|_| call.spreads) {
+                    set.extend(self.links.sets[target].iter().copied());
+                }
+            });
+            answers.retain(|name| set.contains(name));
+        } else {
+            answers.clear();
+        }
+        answers.iter().for_each(|name| self.show(name));
+        self.reads(&body.condition.expr, report);
+        answers.iter().for_each(|name| self.hide(name));
     }
 
     fn guard(&mut self, guard: &Guard, node: &'a Node, report: &mut Report) {
