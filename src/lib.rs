@@ -20,6 +20,7 @@ mod late;
 mod list;
 mod live;
 mod lsp;
+mod nested;
 mod object;
 mod outline;
 mod output;

@@ -7,7 +7,7 @@ use crate::preflight::{self, Preflight};
 use crate::results::Clock;
 use crate::run::{self, Prepared};
 use crate::values::{Given, schema_of};
-use crate::{Streams, USAGE, initial, late, plan, words};
+use crate::{Streams, USAGE, initial, late, nested, plan, words};
 use rrc_runtime::driver::{self, Memory, Settings, Then};
 use rrc_runtime::journal::{self, Journal, PLAN, Past, Recorded, Start};
 use rrc_runtime::outlet::Ways;
@@ -461,6 +461,7 @@ fn settings(
         approve: args.approve.clone(),
         deny: args.deny.clone(),
         agents,
+        told: nested::told(plan, &start.run),
         stage: start.stage && !args.no_auto_stage,
         keep: run::keep(args),
         ways: Ways::standard(),
@@ -616,6 +617,7 @@ fn replay(
         approve: Vec::new(),
         deny: Vec::new(),
         agents: rrc_runtime::agent::Commands::default(),
+        told: Vec::new(),
         stage: false,
         keep: run::keep(args),
         ways: Ways::standard(),

@@ -11,7 +11,7 @@ use crate::output::{Heedless, Named};
 use crate::preflight::{self, Preflight};
 use crate::results::{self, Clock, Look};
 use crate::values::{self, Given};
-use crate::{OK, Streams, USAGE, dry, initial, late, piped, plan, recorded};
+use crate::{OK, Streams, USAGE, dry, initial, late, nested, piped, plan, recorded};
 use rrc_compiler::codes;
 use rrc_compiler::diagnostic::{Diagnostic, Report};
 use rrc_compiler::ir::{EXCLUDE_TAGS, INCLUDE_TAGS, Program};
@@ -200,8 +200,10 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
         return Ok(OK);
     }
     let clock = Clock::now();
+    let run_id = clock.run_id();
     let settings = Settings {
-        run_id: clock.run_id(),
+        told: nested::told(verified.plan(), &run_id),
+        run_id,
         directory,
         jobs: jobs(args, &config),
         timeout: args.timeout,

@@ -385,6 +385,7 @@ const CRATES: [(&str, &[&[&str]]); 4] = [
                 "audit",
                 "dry",
                 "live",
+                "nested",
                 "object",
                 "outline",
                 "piped",

@@ -10,7 +10,7 @@ mod findings;
 use crate::codes::{self, Code, Severity};
 use crate::diagnostic::{Diagnostic, Report};
 use crate::dialect::choose::{Choice, Pins};
-use crate::dialect::{self, Dialect, Lowered, Parent, template, unknown_step};
+use crate::dialect::{self, Dialect, Lowered, Parent, template, unique_ids, unknown_step};
 use crate::doc::Schema;
 use crate::ir::flow::Flow;
 use crate::ir::{Action, ExprKind, Literal, Node, Part, Program, Step, Text, Unit, visit};
@@ -224,7 +224,11 @@ impl Loader<'_> {
             Some(base) => {
                 self.after_parents(&base, &parent.after);
                 let (base, child) = (Arc::unwrap_or_clone(base), Arc::unwrap_or_clone(unit));
-                Arc::new(merge(base, child, &parent))
+                let unit = merge(base, child, &parent);
+                // What is wrong in one of the two has been said.
+                let is_new = |again: Span, first: Span| again.source != first.source;
+                unique_ids(&unit.steps, is_new, self.report);
+                Arc::new(unit)
             }
             None => {
                 Arc::make_mut(&mut unit).open = true;

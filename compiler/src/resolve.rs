@@ -5,20 +5,22 @@
 //! checked against everything that any caller may have set.
 
 mod links;
+mod rules;
 mod side_by_side;
 
 pub use links::Links;
 
 use crate::codes;
 use crate::codes::Severity;
-use crate::diagnostic::{Applicability, Diagnostic, Fix, Label, Report, is_plural, is_slip};
+use crate::diagnostic::{Applicability, Diagnostic, Fix, Label, Report};
 use crate::ir::visit;
 use crate::ir::{
     Action, Bind, Call, Check, Expr, ExprKind, Graph, Guard, HOOK_NAMES, LOOP_NAMES, Missing, Node,
-    Program, Step, Unit,
+    Program, Step, Unit, While,
 };
 use crate::source::{SourceId, Span};
 use crate::spelling::{Near, Slips};
+use rules::Used;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::{OnceCell, RefCell};
 use std::collections::hash_map::Entry;
@@ -253,6 +255,8 @@ struct Scope<'a> {
     open: bool,
     /// Nobody reads what could be done about a finding.
     brief: bool,
+    /// What is read where the steps of the unit are not counted.
+    used: OnceCell<Used<'a>>,
 }
 
 /// How often each name is read, and which are nearly others.
@@ -268,6 +272,7 @@ impl<'a> Scope<'a> {
             program,
             number,
             read: OnceCell::new(),
+            used: OnceCell::new(),
             ids: OnceCell::new(),
             near: RefCell::default(),
             links,
@@ -296,7 +301,7 @@ impl<'a> Scope<'a> {
             self.check_reserved(&input.name, input.span, report);
         }
         for (name, span) in &unit.optional {
-            self.rule(name, *span, report);
+            self.rule(name, *span, 0, report);
         }
         self.steps(&unit.steps, report);
         // A hook runs around every step: what any step sets, it may see.
@@ -340,7 +345,7 @@ impl<'a> Scope<'a> {
                 }
             }
             Node::While(body) => {
-                self.reads(&body.condition.expr, report);
+                self.before_loop(step, body, report);
                 LOOP_NAMES.iter().for_each(|name| self.show(name));
                 self.step(&body.body, report);
                 for (bind, new) in &body.update {
@@ -356,6 +361,33 @@ impl<'a> Scope<'a> {
         for bind in binds(step) {
             self.set(bind, report);
         }
+    }
+
+    /// A loop asks first what its steps answer: where nothing is null, that is not to be there yet.
+    fn before_loop(&mut self, step: &'a Step, body: &'a While, report: &mut Report) {
+        let mut answers: Vec<&str> = Vec::new();
+        visit::walk(&body.condition.expr, &mut |expr| match &expr.kind {
+            ExprKind::Var { name, missing } if *missing == Missing::Null => answers.push(name),
+            _ => {}
+        });
+        if answers.iter().any(|name| !self.is_visible(name)) {
+            let mut set: FxHashSet<&str> = FxHashSet::default();
+            set.extend(body.update.iter().map(|(bind, _)| bind.name.as_str()));
+            visit::steps(step, &mut |step| {
+                set.extend(binds(step).map(|bind| bind.name.as_str()))
+            });
+            visit::calls(step, &mut |call| {
+                if let Some(target) = call.target.filter(|_| call.spreads) {
+                    set.extend(self.links.sets[target].iter().copied());
+                }
+            });
+            answers.retain(|name| set.contains(name));
+        } else {
+            answers.clear();
+        }
+        answers.iter().for_each(|name| self.show(name));
+        self.reads(&body.condition.expr, report);
+        answers.iter().for_each(|name| self.hide(name));
     }
 
     fn guard(&mut self, guard: &Guard, node: &'a Node, report: &mut Report) {
@@ -376,7 +408,7 @@ impl<'a> Scope<'a> {
         match action {
             Action::Validate(checks) => {
                 for Check { name, value, .. } in checks {
-                    self.rule(name, value.span, report);
+                    self.rule(name, value.span, 1, report);
                 }
             }
             _ => visit::walk_needs(action, &mut |expr| self.read(expr, report)),
@@ -485,27 +517,6 @@ impl<'a> Scope<'a> {
             && !self.is_visible(name)
         {
             report.add(self.undefined(name, *missing, expr.span));
-        }
-    }
-
-    /// Whether a variable is there is what a rule asks; it is not a mistake to ask, unless another
-    /// one is meant. What has a rule is given by whoever starts the recipe.
-    fn rule(&mut self, name: &'a str, span: Span, report: &mut Report) {
-        if self.is_visible(name) {
-            return;
-        }
-        // A rule reads its variable itself, and one that nobody else reads is for nothing.
-        let unread = || {
-            self.reading()
-                .counts
-                .get(name)
-                .is_none_or(|times| *times < 2)
-        };
-        let meant = |near: &&str| is_slip(name, near) || is_plural(name, near) && unread();
-        if self.suggestion(name).filter(meant).is_some() {
-            report.add(self.undefined(name, Missing::Null, span));
-        } else {
-            self.show(name);
         }
     }
 
@@ -639,14 +650,7 @@ impl<'a> Scope<'a> {
                 }
             };
             for step in &self.program.units[self.number].steps {
-                visit::steps(step, &mut |step| {
-                    if let Some(guard) = &step.guard {
-                        visit::walk(&guard.expr, &mut note);
-                    }
-                    if let Node::Act(action) = &step.node {
-                        visit::walk_action(action, &mut note);
-                    }
-                });
+                visit::steps(step, &mut |step| visit::walk_step(step, &mut note));
             }
             let mut names: Vec<&str> = counts.keys().copied().collect();
             // The order of a hash map is not one that a message may depend on.

@@ -26,7 +26,7 @@ fn setup() -> Setup {
         run: "spawns".to_owned(),
         signals: true,
         watchdog: true,
-        portable: false,
+        ..Setup::default()
     }
 }
 

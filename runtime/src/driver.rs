@@ -59,6 +59,8 @@ pub struct Settings {
     pub approve: Vec<String>,
     pub deny: Vec<String>,
     pub agents: Commands,
+    /// What all that the run starts finds in its environment besides what we were given.
+    pub told: Vec<(String, String)>,
     /// Whether what agents change may be staged.
     pub stage: bool,
     /// What is kept of steps that have ended.
@@ -279,6 +281,7 @@ impl<'a> Driver<'a> {
             signals: true,
             watchdog: true,
             portable: false,
+            told: settings.told.clone(),
         })?;
         let deadline = settings.timeout.map(|timeout| os.sleep(timeout));
         let mut driver = Driver {

@@ -115,6 +115,8 @@ pub struct Setup {
     pub watchdog: bool,
     /// Use what systems get that have none of Linux's own calls.
     pub portable: bool,
+    /// Variables that all children find besides those of this process.
+    pub told: Vec<(String, String)>,
 }
 
 /// The one loop: every child, stream, deadline, sleep and signal.
@@ -202,7 +204,7 @@ impl Loop {
             typed: Vec::new(),
             holding: false,
             muted: Vec::new(),
-            launcher: Launcher::new(setup.portable)?,
+            launcher: Launcher::new(setup.portable, &setup.told)?,
             wants_watchdog: setup.watchdog,
             watchdog: None,
             left: Vec::new(),

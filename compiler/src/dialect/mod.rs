@@ -8,6 +8,7 @@ pub mod amplifier;
 pub mod amplihack;
 mod blocks;
 pub mod choose;
+mod condition;
 mod counted;
 pub mod fields;
 mod halves;
@@ -32,7 +33,7 @@ mod variables;
 
 pub use literal::read_values;
 pub use order::unknown_step;
-pub use recipe::{Lowered, Options, Parent, join_group, lower, lower_expression};
+pub use recipe::{Lowered, Options, Parent, join_group, lower, lower_expression, unique_ids};
 
 use crate::doc::{Node, Schema};
 use crate::expr::BareWords;
@@ -61,6 +62,8 @@ pub struct Dialect {
     pub store_json: Store,
     /// Is output stored under the step's id when no `output` names a variable?
     pub output_by_id: bool,
+    /// Are programs told how deep they are in runs that start each other?
+    pub counts_sessions: bool,
     /// Does a failed step that is continued store its output?
     pub keep_output: bool,
     /// Is the kind of a step read off its fields when `type` is omitted? Else it is `agent`.

@@ -77,7 +77,7 @@ pub fn lower(
     let (check, optional) = lower.validation(&fields);
     let mut steps = lower.all_steps(&fields);
     steps.splice(..0, check);
-    lower.unique_ids(&steps);
+    unique_ids(&steps, |_, _| true, lower.report);
     let after = order::check(node, lower.report);
     raw::check(&lower.pasted, &steps, lower.report);
     raw::check_all(&lower.all_pasted, &inputs, &steps, lower.report);
@@ -579,29 +579,39 @@ impl Lower<'_> {
             ..step
         })
     }
+}
 
-    fn unique_ids(&mut self, steps: &[Step]) {
-        let mut seen: FxHashMap<&str, Span> = FxHashMap::default();
-        seen.reserve(steps.len());
-        let mut again = Vec::new();
-        for step in steps {
-            visit::steps(step, &mut |step| {
-                if step.id.is_empty() || step.kind.is_hidden() {
-                    return;
-                }
-                match seen.get(step.id.as_str()) {
-                    // The body of a loop is the loop's own step once more, in the same place.
-                    Some(first) if *first == step.span => {}
-                    Some(first) => again.push(duplicate("step", &step.id, step.span, *first)),
-                    None => {
-                        seen.insert(&step.id, step.span);
-                    }
-                }
-            });
+/// Steps that have the id of another one, as far as such a pair is not known already.
+pub fn unique_ids(steps: &[Step], is_new: fn(Span, Span) -> bool, report: &mut Report) {
+    let mut seen: FxHashMap<&str, Span> = FxHashMap::default();
+    seen.reserve(steps.len());
+    for step in steps {
+        note_ids(step, None, &mut seen, &mut |id, again, first| {
+            if is_new(again, first) {
+                report.add(duplicate("step", id, again, first));
+            }
+        });
+    }
+}
+
+fn note_ids<'a>(
+    step: &'a Step,
+    around: Option<&'a Step>,
+    seen: &mut FxHashMap<&'a str, Span>,
+    tell: &mut dyn FnMut(&str, Span, Span),
+) {
+    let named = !step.id.is_empty() && !step.kind.is_hidden();
+    // The body of a loop is the loop's own step once more, in the same place.
+    let is_body = |around: &Step| around.id == step.id && around.span == step.span;
+    if named && !around.is_some_and(is_body) {
+        match seen.get(step.id.as_str()) {
+            Some(first) => tell(&step.id, step.span, *first),
+            None => drop(seen.insert(&step.id, step.span)),
         }
-        again
-            .into_iter()
-            .for_each(|finding| self.report.add(finding));
+    }
+    let around = if named { Some(step) } else { around };
+    for step in visit::inside(step) {
+        note_ids(step, around, seen, tell);
     }
 }
 

@@ -36,7 +36,7 @@ impl Lower<'_> {
         }
         fields.require("id", self.report);
         let (id, span) = match fields.text("id", self.report) {
-            Some(text) => (text.text().to_string(), text.inner()),
+            Some(text) => (text.text().to_string(), own_place(&fields, text.inner())),
             None => (String::new(), fields.head()),
         };
         strange::unprintable(&fields, "id", self.report);
@@ -545,11 +545,14 @@ impl Lower<'_> {
     }
 
     fn store(&mut self, fields: &Fields<'_>) -> Store {
-        let wanted = fields.boolean("parse_json", self.report).unwrap_or(false);
+        let wanted = fields.boolean("parse_json", self.report);
         let required = fields
             .boolean("parse_json_required", self.report)
             .unwrap_or(false);
-        match (wanted, required) {
+        if required && (wanted == Some(false) || !fields.has("parse_json")) {
+            strange::required_of_nothing(fields, self.report);
+        }
+        match (wanted.unwrap_or(false), required) {
             (true, true) => Store::Json {
                 trim: self.dialect.store == Store::JsonOrText,
             },
@@ -593,4 +596,13 @@ impl Lower<'_> {
             read,
         })
     }
+}
+
+/// Where a step is named: what an alias or `<<` brings along is written elsewhere.
+fn own_place(fields: &Fields<'_>, name: Span) -> Span {
+    let whole = fields.whole();
+    let (all, at) = (whole.span.range(), name.range());
+    let written = all.start <= at.start && at.end <= all.end;
+    let alias = whole.alias.or(fields.node("id").and_then(|id| id.alias));
+    alias.unwrap_or(if written { name } else { whole.span })
 }

@@ -256,10 +256,11 @@ pub fn beside_steps(fields: &Fields<'_>, report: &mut Report) {
         return;
     }
     for field in AROUND.into_iter().filter(|field| fields.has(field)) {
-        let message = format!("`{field}` has no effect on a step that holds others");
+        let word = fields.word(field);
+        let message = format!("`{word}` has no effect on a step that holds others");
         report.add(
             Diagnostic::new(&codes::IDLE_FIELD, place(field), message)
-                .help(format!("write `{field}` on the steps that need it")),
+                .help(format!("write `{word}` on the steps that need it")),
         );
     }
 }
@@ -267,7 +268,7 @@ pub fn beside_steps(fields: &Fields<'_>, report: &mut Report) {
 /// What another recipe does is for its own steps to say, and what it gives are values already.
 pub fn beside_recipe(fields: &Fields<'_>, report: &mut Report) {
     const IDLE: [(&str, &str); 3] = [
-        ("cwd", "write `cwd` on the steps of the recipe that need it"),
+        ("cwd", "write it on the steps of the recipe that need it"),
         ("env", "pass what its steps need with `context`"),
         (
             "parse_json",
@@ -276,9 +277,21 @@ pub fn beside_recipe(fields: &Fields<'_>, report: &mut Report) {
     ];
     for (field, help) in IDLE.into_iter().filter(|(field, _)| fields.has(field)) {
         let place = fields.key_span(field).unwrap_or_else(|| fields.head());
-        let message = format!("`{field}` has no effect on a step that runs a recipe");
+        let word = fields.word(field);
+        let message = format!("`{word}` has no effect on a step that runs a recipe");
         report.add(Diagnostic::new(&codes::IDLE_FIELD, place, message).help(help));
     }
+}
+
+/// Text that nobody takes JSON from need not hold any.
+pub fn required_of_nothing(fields: &Fields<'_>, report: &mut Report) {
+    const FIELD: &str = "parse_json_required";
+    let place = fields.key_span(FIELD).unwrap_or_else(|| fields.head());
+    let message = format!("`{FIELD}` has no effect without `parse_json: true`");
+    report.add(
+        Diagnostic::new(&codes::IDLE_FIELD, place, message)
+            .help("add `parse_json: true`, so that JSON is looked for"),
+    );
 }
 
 /// What a loop over a list does not store: single results where they are collected, and what only

@@ -1,4 +1,4 @@
-//! Holes and conditions, from written text to the IR.
+//! Holes, from written text to the IR.
 //!
 //! `expr` and `shell` speak of byte ranges of decoded text; here those become spans of the file,
 //! and paths become reads with the dialect's policies written out.
@@ -11,20 +11,15 @@ use super::{Dialect, counted, portable, printed, strange};
 use crate::codes::{self, Severity};
 use crate::diagnostic::{Diagnostic, Edit, Fix, Report};
 use crate::doc::{Text as Written, quoted};
-use crate::expr::{self, Filter, Function, Hole, Method, Path, Piece, SegmentKind};
+use crate::expr::{self, Filter, Hole, Path, Piece, SegmentKind};
 use crate::ir::{
-    Expr, ExprKind, Form, Guard, Literal, Mention, Part, Script, ScriptPart, ScriptVar, Text,
-    VarForm,
+    Expr, ExprKind, Form, Literal, Mention, Part, Script, ScriptPart, ScriptVar, Text, VarForm,
 };
 use crate::shell;
 use crate::source::Span;
-use rrc_vm::isa::Builtin;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
 use std::rc::Rc;
-
-/// How much is said about one condition.
-const MOST_PROBLEMS: usize = 3;
 
 /// What lowering one file needs everywhere.
 pub struct Lower<'r> {
@@ -179,7 +174,7 @@ impl Lower<'_> {
         None
     }
 
-    fn path(&self, written: Written<'_>, path: &Path) -> Expr {
+    pub(super) fn path(&self, written: Written<'_>, path: &Path) -> Expr {
         let missing = self.dialect.missing;
         let first = path.segments.first();
         let range = first.map_or(&path.range, |segment| &segment.range);
@@ -238,157 +233,6 @@ impl Lower<'_> {
             fact.extend(name.map(|(_, name)| ("stage".to_string(), name.clone())));
         }
         Some(Literal::Map(fact))
-    }
-
-    /// A condition. One that cannot be read has been reported, and is no condition.
-    pub fn condition(&mut self, written: Written<'_>) -> Option<Guard> {
-        let tree = match self.conditions.get(written.text()) {
-            Some(tree) => Rc::clone(tree),
-            None => self.new_condition(written)?,
-        };
-        portable::condition(self.dialect, written, &tree, self.report);
-        let expr = self.expr(written, &tree);
-        Some(Guard {
-            expr,
-            truth: self.dialect.truth,
-        })
-    }
-
-    fn new_condition(&mut self, written: Written<'_>) -> Option<Rc<expr::Expr>> {
-        let (tree, problems) = expr::parse(written.text(), self.dialect.bare_words);
-        let tree = tree.map(Rc::new);
-        if let Some(tree) = tree.as_ref().filter(|_| problems.is_empty()) {
-            self.conditions
-                .insert(written.text().into(), Rc::clone(tree));
-        }
-        // More than a few: the text is something else than a condition.
-        for problem in problems.into_iter().take(MOST_PROBLEMS) {
-            self.problem(written, problem);
-        }
-        tree
-    }
-
-    fn expr(&mut self, written: Written<'_>, tree: &expr::Expr) -> Expr {
-        use expr::ExprKind as Tree;
-        let Dialect {
-            truth,
-            equality,
-            missing,
-            ..
-        } = *self.dialect;
-        let span = written.span(tree.range.clone());
-        let kind = match &tree.kind {
-            Tree::Text(text) | Tree::Word(text) => ExprKind::Literal(Literal::Text(text.clone())),
-            Tree::Int(value) => ExprKind::Literal(Literal::Int(*value)),
-            Tree::Float(value) => ExprKind::Literal(Literal::Float(*value)),
-            Tree::Bool(value) => ExprKind::Literal(Literal::Bool(*value)),
-            Tree::Null => ExprKind::Literal(Literal::Null),
-            Tree::Name(name) => return self.name(name, span),
-            Tree::Hole(path) => return self.path(written, path),
-            Tree::List(items) => ExprKind::List(self.exprs(written, items)),
-            // What is wrong has been said; the names in it are still looked at.
-            Tree::Unknown { .. } => ExprKind::List(
-                tree.children()
-                    .into_iter()
-                    .map(|child| self.expr(written, child))
-                    .collect(),
-            ),
-            Tree::Call {
-                function: Function::Bool,
-                args,
-                ..
-            } => {
-                let of = args.first().map_or_else(
-                    || Literal::Null.expr(span),
-                    |argument| self.expr(written, argument),
-                );
-                ExprKind::Truth {
-                    of: Box::new(of),
-                    truth,
-                }
-            }
-            Tree::Call { function, args, .. } => ExprKind::Call {
-                builtin: function_builtin(*function),
-                args: self.exprs(written, args),
-            },
-            Tree::Method {
-                receiver,
-                method,
-                args,
-                ..
-            } => {
-                let mut all = vec![self.expr(written, receiver)];
-                all.extend(self.exprs(written, args));
-                ExprKind::Call {
-                    builtin: method_builtin(*method),
-                    args: all,
-                }
-            }
-            Tree::Field { of, field, name } => {
-                let of = Box::new(self.expr(written, of));
-                let kind = ExprKind::Field {
-                    of,
-                    name: field.clone(),
-                    missing,
-                };
-                return Expr {
-                    span: written.span(name.clone()),
-                    kind,
-                };
-            }
-            Tree::Index { of, index } => ExprKind::Index {
-                of: Box::new(self.expr(written, of)),
-                at: Box::new(self.expr(written, index)),
-                missing,
-            },
-            Tree::Not(of) => ExprKind::Not {
-                of: Box::new(self.expr(written, of)),
-                truth,
-            },
-            Tree::And(all) => {
-                return self.fold(written, all, |left, right| ExprKind::And {
-                    left,
-                    right,
-                    truth,
-                });
-            }
-            Tree::Or(all) => {
-                return self.fold(written, all, |left, right| ExprKind::Or {
-                    left,
-                    right,
-                    truth,
-                });
-            }
-            Tree::Compare { op, left, right } => {
-                self.compared(written, *op, [left, right]);
-                ExprKind::Compare {
-                    op: *op,
-                    equality,
-                    left: Box::new(self.expr(written, left)),
-                    right: Box::new(self.expr(written, right)),
-                }
-            }
-        };
-        Expr { span, kind }
-    }
-
-    fn exprs(&mut self, written: Written<'_>, all: &[expr::Expr]) -> Vec<Expr> {
-        all.iter().map(|one| self.expr(written, one)).collect()
-    }
-
-    fn fold(
-        &mut self,
-        written: Written<'_>,
-        all: &[expr::Expr],
-        make: impl Fn(Box<Expr>, Box<Expr>) -> ExprKind,
-    ) -> Expr {
-        let both = |left: Expr, right: Expr| Expr {
-            span: left.span.to(right.span),
-            kind: make(Box::new(left), Box::new(right)),
-        };
-        let folded = self.exprs(written, all).into_iter().reduce(both);
-        // There are always two sides; of none, nothing would be asked.
-        folded.unwrap_or_else(|| Literal::Null.expr(written.whole()))
     }
 
     /// What a program is called with can be seen by everybody on the machine.
@@ -650,35 +494,5 @@ fn part(piece: shell::Piece, value: impl Fn(usize) -> Expr) -> Option<ScriptPart
         shell::Piece::Paste(hole) => Some(ScriptPart::Paste(value(hole))),
         shell::Piece::Words(hole) => Some(ScriptPart::Words(value(hole))),
         shell::Piece::Delimiter(_) => None,
-    }
-}
-
-fn function_builtin(function: Function) -> Builtin {
-    match function {
-        Function::Int => Builtin::Int,
-        // `bool` is a matter of truth, not of values; the caller has taken it out.
-        Function::Str | Function::Bool => Builtin::Str,
-        Function::Len => Builtin::Len,
-        Function::Float => Builtin::Float,
-        Function::Min => Builtin::Min,
-        Function::Max => Builtin::Max,
-    }
-}
-
-fn method_builtin(method: Method) -> Builtin {
-    match method {
-        Method::Strip => Builtin::Strip,
-        Method::Lstrip => Builtin::LStrip,
-        Method::Rstrip => Builtin::RStrip,
-        Method::Lower => Builtin::Lower,
-        Method::Upper => Builtin::Upper,
-        Method::Title => Builtin::Title,
-        Method::Startswith => Builtin::StartsWith,
-        Method::Endswith => Builtin::EndsWith,
-        Method::Replace => Builtin::Replace,
-        Method::Split => Builtin::Split,
-        Method::Join => Builtin::Join,
-        Method::Count => Builtin::Count,
-        Method::Find => Builtin::Find,
     }
 }

@@ -423,9 +423,19 @@ impl<'a> Fields<'a> {
         None
     }
 
+    /// What the author calls a field; a misspelt name is nobody's word for it.
+    pub fn word<'n>(&self, name: &'n str) -> &'n str
+    where
+        'a: 'n,
+    {
+        let written = self.entry(name).and_then(Entry::name);
+        let known = |written: &&'a str| self.shape.index(written).is_some();
+        written.filter(known).unwrap_or(name)
+    }
+
     fn wrong(&self, field: &Field, must: &str, node: Node<'a>, report: &mut Report) {
         wrong_quantity(
-            &format!("`{}`", field.name),
+            &format!("`{}`", self.word(field.name)),
             must,
             field.unit(),
             node,

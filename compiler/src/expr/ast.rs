@@ -224,6 +224,14 @@ impl Expr {
         }
     }
 
+    /// The text that this is in quotes, and where it stands between them.
+    pub fn key(&self) -> Option<(&str, Range<usize>)> {
+        match &self.kind {
+            ExprKind::Text(key) => Some((key, self.range.start + 1..self.range.end - 1)),
+            _ => None,
+        }
+    }
+
     /// This node and all below it, outermost first.
     pub fn walk<'a>(&'a self, visit: &mut impl FnMut(&'a Expr)) {
         visit(self);

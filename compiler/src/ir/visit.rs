@@ -4,6 +4,7 @@ use super::flow::{Around, Flow};
 use super::{
     Action, Call, Exec, Expr, ExprKind, Graph, Node, Part, Script, ScriptPart, Step, Text,
 };
+use std::slice;
 
 /// The expression and all below it, outermost first, in the order of the text.
 pub fn walk<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
@@ -176,14 +177,17 @@ pub fn flows_mut(step: &mut Step, visit: &mut dyn FnMut(&mut Flow)) {
 /// A step and all steps in it, outermost first, in the order of the file.
 pub fn steps<'a>(step: &'a Step, visit: &mut dyn FnMut(&'a Step)) {
     visit(step);
+    inside(step).iter().for_each(|step| steps(step, visit));
+}
+
+/// The steps that stand directly in a step.
+pub fn inside(step: &Step) -> &[Step] {
     match &step.node {
         Node::Seq(all)
         | Node::Par { branches: all, .. }
-        | Node::Graph(Graph { steps: all, .. }) => {
-            all.iter().for_each(|step| steps(step, visit));
-        }
-        Node::Each(each) => steps(&each.body, visit),
-        Node::While(body) => steps(&body.body, visit),
-        Node::Act(_) => {}
+        | Node::Graph(Graph { steps: all, .. }) => all,
+        Node::Each(each) => slice::from_ref(&each.body),
+        Node::While(body) => slice::from_ref(&body.body),
+        Node::Act(_) => &[],
     }
 }

@@ -217,6 +217,7 @@ pub fn misspelt(survey: &Survey<'_>, report: &mut Report) {
         let mut known = names(unit, flow);
         known.extend(&links.given[number]);
         known.extend(&links.sets[number]);
+        known.extend(&links.asked[number]);
         known.extend(&unit.given);
         let spellings: FxHashSet<Cow<'_, str>> = known.iter().copied().map(spelt).collect();
         let near: LazyCell<Near<'_>, _> = LazyCell::new(|| known.iter().copied().collect());

@@ -1,8 +1,9 @@
 //! A recipe and the one it extends become one.
 
 use crate::dialect::{Parent, join_group};
-use crate::ir::{Action, Check, Node, Script, Step, Unit};
+use crate::ir::{Action, Check, Graph, Node, Script, Step, Unit, visit};
 use rrc_vm::plan::StepKind;
+use rustc_hash::FxHashSet;
 
 /// The parent's steps first; a child's step of the same id takes the place of the parent's.
 pub(super) fn merge(mut base: Unit, mut child: Unit, parent: &Parent) -> Unit {
@@ -62,18 +63,62 @@ pub(super) fn merge(mut base: Unit, mut child: Unit, parent: &Parent) -> Unit {
     }
 }
 
+/// A step, and what is left of the group that it was in.
+type Member = (Option<Step>, Step);
+
 /// One list of both. Groups are made of neighbours, so who is one is seen when all have their places.
 fn joined(base: Vec<Step>, child: Vec<Step>) -> Vec<Step> {
     let mut all = ungrouped(base);
-    for (group, step) in ungrouped(child) {
-        let same = |known: &&mut (Option<Step>, Step)| {
-            known.1.id == step.id && !known.1.kind.is_hidden() && !step.kind.is_hidden()
-        };
-        match all.iter_mut().find(same) {
-            Some(known) => *known = (group, step),
-            None => all.push((group, step)),
+    let mut inner: FxHashSet<String> = FxHashSet::default();
+    for step in all.iter().flat_map(|(_, step)| visit::inside(step)) {
+        visit::steps(step, &mut |step| inner.extend([step.id.clone()]));
+    }
+    for new in ungrouped(child) {
+        match all.iter_mut().find(|known| is_again(&known.1, &new.1)) {
+            Some(known) => *known = new,
+            None if inner.contains(&new.1.id) => {
+                let mut held = all.iter_mut().map(|(_, step)| step);
+                let left = held.try_fold(new, replaced_in);
+                all.extend(left);
+            }
+            None => all.push(new),
         }
     }
+    grouped(all)
+}
+
+fn is_again(known: &Step, new: &Step) -> bool {
+    known.id == new.id && !known.kind.is_hidden() && !new.kind.is_hidden()
+}
+
+/// Puts a step in the place of the one in a loop or a graph that has its id; gives it back if none has.
+fn replaced_in(new: Member, held: &mut Step) -> Option<Member> {
+    let list = match &mut held.node {
+        Node::Seq(all)
+        | Node::Par { branches: all, .. }
+        | Node::Graph(Graph { steps: all, .. }) => all,
+        Node::Each(each) => return replaced_in(new, &mut each.body),
+        Node::While(body) => return replaced_in(new, &mut body.body),
+        Node::Act(_) => return Some(new),
+    };
+    let is_group = |step: &&Step| step.kind == StepKind::Group;
+    let members = list.iter().filter(is_group).flat_map(visit::inside);
+    if !list
+        .iter()
+        .chain(members)
+        .any(|step| is_again(step, &new.1))
+    {
+        return list.iter_mut().try_fold(new, replaced_in);
+    }
+    let mut all = ungrouped(std::mem::take(list));
+    if let Some(known) = all.iter_mut().find(|known| is_again(&known.1, &new.1)) {
+        *known = new;
+    }
+    *list = grouped(all);
+    None
+}
+
+fn grouped(all: Vec<Member>) -> Vec<Step> {
     let mut steps = Vec::with_capacity(all.len());
     for (group, step) in all {
         match group {
@@ -85,7 +130,7 @@ fn joined(base: Vec<Step>, child: Vec<Step>) -> Vec<Step> {
 }
 
 /// The steps that were written, each with what is left of its group.
-fn ungrouped(steps: Vec<Step>) -> Vec<(Option<Step>, Step)> {
+fn ungrouped(steps: Vec<Step>) -> Vec<Member> {
     let mut all = Vec::with_capacity(steps.len());
     for mut step in steps {
         match &mut step.node {

@@ -1,7 +1,7 @@
 //! What recipes pass on to each other when they call each other.
 
 use super::binds;
-use crate::ir::{Call, Node, Program, visit};
+use crate::ir::{Action, Call, Check, Node, Program, Step, visit};
 use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
 
@@ -14,6 +14,8 @@ pub struct Links<'a> {
     pub sets: Vec<Names<'a>>,
     /// What callers may give each unit.
     pub given: Vec<Names<'a>>,
+    /// What units ask for by rules: whoever starts them gives it, and they pass it on.
+    pub asked: Vec<Names<'a>>,
     /// Units that are not known as a whole, such as those that call recipes nobody knows yet: they
     /// may set anything.
     pub open: Vec<bool>,
@@ -25,6 +27,7 @@ impl<'a> Links<'a> {
         let mut links = Links {
             sets: vec![Names::default(); count],
             given: vec![Names::default(); count],
+            asked: vec![Names::default(); count],
             open: vec![false; count],
         };
         let mut calls: Vec<(usize, &'a Call)> = Vec::new();
@@ -32,8 +35,11 @@ impl<'a> Links<'a> {
             links.open[number] = unit.open;
             let sets = &mut links.sets[number];
             sets.extend(unit.inputs.iter().map(|input| input.name.as_str()));
+            let asked = &mut links.asked[number];
+            asked.extend(unit.optional.iter().map(|(name, _)| name.as_str()));
             for step in &unit.steps {
                 visit::steps(step, &mut |step| {
+                    asked.extend(rules(step));
                     sets.extend(binds(step).map(|bind| bind.name.as_str()));
                     if let Node::Each(each) = &step.node {
                         sets.insert(&each.item.name);
@@ -73,6 +79,9 @@ impl<'a> Links<'a> {
             let mut given = std::mem::take(&mut self.given[target]);
             absorb(&mut given, passed.clone());
             if call.inherits {
+                let first = last.is_none();
+                let asked = self.asked[*caller].iter().filter(|_| first).copied();
+                absorb(&mut given, asked);
                 absorb(&mut given, new(&self.given[*caller], old[0]));
                 absorb(&mut given, new(&self.sets[*caller], old[1]));
             }
@@ -99,6 +108,18 @@ impl<'a> Links<'a> {
             self.sets[target].len(),
         ]
     }
+}
+
+/// The variables that a step holds against rules.
+fn rules(step: &Step) -> impl Iterator<Item = &str> {
+    let checks: &[Check] = match &step.node {
+        Node::Act(action) => match &**action {
+            Action::Validate(checks) => checks,
+            _ => &[],
+        },
+        _ => &[],
+    };
+    checks.iter().map(|check| check.name.as_str())
 }
 
 /// The names that came after so many others.

@@ -4,7 +4,7 @@
 //! they are, and only what is added is written anew.
 
 use std::borrow::Cow;
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, OsStr};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 
@@ -43,9 +43,13 @@ fn entry(name: &[u8], value: &[u8]) -> io::Result<CString> {
 }
 
 impl Environment {
-    pub fn own() -> Environment {
-        let passed_on = std::env::vars_os().filter(|(name, _)| name != WITHIN_AN_AGENT);
-        let variables = passed_on.filter_map(|(name, value)| {
+    /// What this process was started with, and what all it starts are told besides.
+    pub fn own(told: &[(String, String)]) -> Environment {
+        let is_told = |name: &OsStr| told.iter().any(|(other, _)| name == other.as_str());
+        let passed_on =
+            std::env::vars_os().filter(|(name, _)| name != WITHIN_AN_AGENT && !is_told(name));
+        let told = told.iter().map(|(name, value)| (name.into(), value.into()));
+        let variables = passed_on.chain(told).filter_map(|(name, value)| {
             let entry = entry(name.as_bytes(), value.as_bytes()).ok()?;
             let name_length = name.len();
             Some(Variable { entry, name_length })

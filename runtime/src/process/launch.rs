@@ -87,10 +87,10 @@ fn not_started(program: &str, error: io::Error) -> Failure {
 }
 
 impl Launcher {
-    pub fn new(portable: bool) -> io::Result<Launcher> {
+    pub fn new(portable: bool, told: &[(String, String)]) -> io::Result<Launcher> {
         Ok(Launcher {
             null: File::open("/dev/null")?,
-            own: Environment::own(),
+            own: Environment::own(told),
             limit: DescriptorLimit::raised(),
             portable,
         })

@@ -17,6 +17,7 @@ pub static AMPLIFIER: Dialect = Dialect {
     store: Store::Exact,
     store_json: Store::Json { trim: false },
     output_by_id: false,
+    counts_sessions: false,
     keep_output: true,
     infer_kind: false,
     bash_timeout_ms: Some(60_000),

@@ -17,6 +17,7 @@ pub static AMPLIHACK: Dialect = Dialect {
     store: Store::JsonOrText,
     store_json: Store::JsonOrDegrade,
     output_by_id: true,
+    counts_sessions: true,
     keep_output: true,
     infer_kind: true,
     bash_timeout_ms: None,
