@@ -316,7 +316,7 @@ impl Lower<'_> {
         until: Option<Guard>,
     ) -> Looping {
         // What steps together give is known when the last of them has ended.
-        let together = matches!(work.node, Node::Seq(_)) && collect.is_none();
+        let together = matches!(work.node, Node::Seq(_));
         let last = binds.iter().find(|bind| bind.read == Read::Value);
         let last = last.filter(|_| together).cloned();
         work.bind = match together {
