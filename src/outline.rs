@@ -470,7 +470,7 @@ fn work(step: &Step) -> &Step {
 fn stored(step: &Step) -> (Vec<String>, Option<String>) {
     let (last, collect) = match &step.node {
         Node::Each(each) => (&each.last, &each.collect),
-        Node::While(repeated) => (&None, &repeated.collect),
+        Node::While(repeated) => (&repeated.last, &repeated.collect),
         _ => (&None, &None),
     };
     let own = step.bind.iter().chain(last).map(|bind| bind.name.clone());

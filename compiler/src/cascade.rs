@@ -46,6 +46,7 @@ pub fn settle(report: &mut Report, sources: &Sources) {
         broken.places.sort_unstable();
     }
     misplaced(report);
+    without_braces(report);
     if files.is_empty() {
         return;
     }
@@ -80,6 +81,29 @@ fn misplaced(report: &mut Report) {
         let mut about = finding.about.iter();
         let mut misplaced = || about.any(|name| names.is_some_and(|names| names.contains(name)));
         finding.code != &codes::UNDEFINED_VARIABLE || !misplaced()
+    });
+}
+
+/// A comparison is always the same because a name in it has lost its braces, which is said of the
+/// name.
+fn without_braces(report: &mut Report) {
+    let at = |code: &'static Code| {
+        let found = report.findings.iter();
+        found.filter(move |finding| finding.code == code)
+    };
+    if at(&codes::CONSTANT_CONDITION).next().is_none() {
+        return;
+    }
+    let mut bare: Vec<Span> = at(&codes::NOT_A_HOLE).map(|finding| finding.span).collect();
+    bare.sort_unstable();
+    report.findings.retain(|finding| {
+        let whole = finding.span;
+        let first =
+            bare.partition_point(|name| (name.source, name.start) < (whole.source, whole.start));
+        let holds = bare
+            .get(first)
+            .is_some_and(|name| name.source == whole.source && name.end <= whole.end);
+        finding.code != &codes::CONSTANT_CONDITION || !holds
     });
 }
 

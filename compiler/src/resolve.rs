@@ -333,6 +333,9 @@ impl<'a> Scope<'a> {
                     .for_each(|limit| self.reads(limit, report));
                 self.set_item(&each.item, report);
                 self.step(&each.body, report);
+                each.last_of_turns()
+                    .iter()
+                    .for_each(|last| self.show(&last.name));
                 if let Some(until) = &each.until {
                     self.reads(&until.expr, report);
                 }
@@ -348,6 +351,7 @@ impl<'a> Scope<'a> {
                 self.before_loop(step, body, report);
                 LOOP_NAMES.iter().for_each(|name| self.show(name));
                 self.step(&body.body, report);
+                body.last.iter().for_each(|last| self.show(&last.name));
                 for (bind, new) in &body.update {
                     self.reads(new, report);
                     self.set(bind, report);

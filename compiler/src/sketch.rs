@@ -11,6 +11,7 @@ use crate::ir::{
     Action, Call, Expr, ExprKind, Graph, Guard, Node, Program, RunLimits, Script, ScriptPart, Step,
     Text, Truth,
 };
+use crate::schedule::set_by;
 use rrc_vm::flow;
 use rrc_vm::machine::{Machine, Poll};
 use rrc_vm::plan::StepKind;
@@ -162,6 +163,11 @@ impl Sketch<'_> {
             Node::Par { branches, .. } => planned.steps = self.steps(branches),
             Node::Each(each) => {
                 self.known.shift_remove(each.item.name.as_str());
+                if each.width.is_none() {
+                    self.forget_turn(&each.body);
+                }
+                let turns = each.last_of_turns();
+                turns.iter().for_each(|bind| self.forget(&bind.name));
                 let body = self.turn(&each.body);
                 (planned.text, planned.values) = (body.text, body.values);
                 planned.limit = body.limit;
@@ -172,19 +178,30 @@ impl Sketch<'_> {
                     .for_each(|bind| self.forget(&bind.name));
             }
             Node::While(body) => {
-                body.update
-                    .iter()
-                    .for_each(|(bind, _)| self.forget(&bind.name));
+                self.forget_turn(&body.body);
+                let updates = body.update.iter().map(|(bind, _)| bind);
+                updates
+                    .chain(&body.last)
+                    .for_each(|bind| self.forget(&bind.name));
                 let inner = self.turn(&body.body);
                 (planned.text, planned.values) = (inner.text, inner.values);
                 planned.limit = inner.limit;
                 planned.steps = inner.steps;
-                let binds = body.collect.iter().chain(&body.last);
-                binds.for_each(|bind| self.forget(&bind.name));
+                let collect = body.collect.iter();
+                collect.for_each(|bind| self.forget(&bind.name));
             }
         }
         step.bind.iter().for_each(|bind| self.forget(&bind.name));
         planned
+    }
+
+    /// What a turn of a loop sets is not known in the next one.
+    fn forget_turn(&mut self, body: &Step) {
+        let set = set_by(self.program, body);
+        match set.others {
+            true => self.known.clear(),
+            false => set.names.iter().for_each(|name| self.forget(name)),
+        }
     }
 
     fn forget(&mut self, name: &str) {

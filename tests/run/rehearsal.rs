@@ -53,3 +53,45 @@ fn a_rehearsal_decides_what_is_certain() {
     assert_eq!(inner["status"], "skipped");
     assert_eq!(step(step(&all, "call"), "h")["status"], "planned");
 }
+
+/// What a turn of a loop sets, the next one reads: only what no turn sets is certain in all of them. Turns
+/// that run at once have variables of their own.
+#[test]
+fn a_rehearsal_does_not_know_what_turns_set() {
+    let body = |name: &str| {
+        format!(
+            "  steps:\n\
+             \x20 - {{id: {name}-reads, type: bash, condition: \"{{{{{name}}}}} == 'y'\", command: 'true'}}\n\
+             \x20 - {{id: {name}-sets, type: bash, command: printf y, output: {name}}}\n\
+             \x20 - {{id: {name}-never, type: bash, condition: \"{{{{fixed}}}} == 'y'\", command: 'true'}}\n"
+        )
+    };
+    let folder = Folder::with(
+        "a.yaml",
+        format!(
+            "# rrc: dialect = amplifier\nname: a\ndescription: d\nversion: 1.0.0\n\
+             context: {{xs: [1, 2], fixed: x, a: x, b: x, c: x, d: x}}\nsteps:\n\
+             - id: again\n  while_condition: \"{{{{a}}}} != 'z'\"\n{}\
+             - id: each\n  foreach: '{{{{xs}}}}'\n{}\
+             - id: beside\n  foreach: '{{{{xs}}}}'\n  parallel: true\n{}\
+             - {{id: one, type: bash, while_condition: \"{{{{d}}}} != 'y'\", command: 'echo {{{{d}}}}', output: d}}\n",
+            body("a"),
+            body("b"),
+            body("c"),
+        ),
+    );
+    let all = run(&folder, &["--dry-run"], 0);
+    for (outer, name, reads) in [
+        ("again", "a", "planned"),
+        ("each", "b", "planned"),
+        ("beside", "c", "skipped"),
+    ] {
+        let steps = step(&all, outer);
+        let status = |what: &str| step(steps, &format!("{name}-{what}"))["status"].clone();
+        assert_eq!(status("reads"), reads, "{name}");
+        assert_eq!(status("sets"), "planned", "{name}");
+        assert_eq!(status("never"), "skipped", "{name}");
+    }
+    let said = folder.rrc(&["run", "--dry-run", "a.yaml"]).go().exits(0);
+    said.out_has("RECIPE_VAR_d is known only when it runs");
+}

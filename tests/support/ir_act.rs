@@ -1,9 +1,9 @@
-//! The walker's actions: what is asked of the outside, other recipes, and hooks.
+//! The walker's actions: what is asked of the outside, other recipes, and hooks; and what loops set.
 
 use super::ir_eval::{eval, fail, literal, script, text};
-use super::ir_task::Task;
+use super::ir_task::{Iterations, Task, set};
 use super::walk::{Out, Walker};
-use rrc_compiler::ir::{Action, Call, Check, Exports, HOOK_NAMES, Node, Step, Text};
+use rrc_compiler::ir::{Action, Bind, Call, Check, Exports, HOOK_NAMES, Node, Step, Text};
 use rrc_compiler::schedule::set_by_all;
 use rrc_vm::fault::{Failure, FailureKind};
 use rrc_vm::isa::Status;
@@ -280,5 +280,43 @@ fn ambient(which: Exports, scope: &Map) -> Value {
     match which {
         Exports::Nothing => Value::Null,
         Exports::Everything => Value::map(scope.clone()),
+    }
+}
+
+impl Walker<'_> {
+    /// What a turn gave is there for what is asked and set after it.
+    pub fn after_turn(&mut self, last: Option<&Bind>, run: &Iterations, task: &mut Task) {
+        if let Some(bind) = last {
+            self.saw("last");
+            set(task, &bind.name, run.last.clone());
+        }
+    }
+
+    pub fn collected(
+        &mut self,
+        (collect, last): (Option<&Bind>, Option<&Bind>),
+        own: bool,
+        run: Iterations,
+        task: &mut Task,
+    ) -> Value {
+        let ran = !run.collected.is_empty();
+        let all = Value::list(run.collected);
+        let result = if collect.is_some() {
+            all.clone()
+        } else {
+            run.last.clone()
+        };
+        if let Some(bind) = collect {
+            self.saw("collect");
+            set(task, &bind.name, all);
+        }
+        if let Some(bind) = last.filter(|_| ran) {
+            self.saw("last");
+            set(task, &bind.name, run.last);
+        }
+        if own || collect.or(last).is_some() {
+            self.trace.own(&task.record, format!("output {result:?}"));
+        }
+        result
     }
 }

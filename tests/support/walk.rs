@@ -10,7 +10,7 @@ use super::ir_task::{
 };
 use super::ir_trace::{AtOnce, Trace};
 use rrc_compiler::ir::{
-    Action, Bind, Each, Growth, Guard, Node, OnFailure, Program, Read, Step, Store, While,
+    Action, Each, Growth, Guard, Node, OnFailure, Program, Read, Step, Store, While,
 };
 use rrc_vm::fault::{Failure, FailureKind};
 use rrc_vm::flow;
@@ -492,9 +492,10 @@ impl Walker<'_> {
                 self.at_once(each, id, &items, width, &mut run, task)?;
             }
         }
-        let own = each.width.is_none() && binds_value(&each.body);
-        let binds = (each.collect.as_ref(), each.last.as_ref());
-        Ok(self.collected(binds, own, run, task))
+        let turns = each.last_of_turns().is_some();
+        let own = each.width.is_none() && (binds_value(&each.body) || turns);
+        let at_end = each.last.as_ref().filter(|_| !turns);
+        Ok(self.collected((each.collect.as_ref(), at_end), own, run, task))
     }
 
     fn in_turn(
@@ -510,6 +511,7 @@ impl Walker<'_> {
                 .insert(each.item.name.as_str().into(), item.clone());
             let iteration = Some((id, at as i64 + 1));
             run.add(self.step(&each.body, iteration, true, task)?);
+            self.after_turn(each.last_of_turns(), run, task);
             if let Some(until) = &each.until
                 && holds(until, &task.scope)?
             {
@@ -573,8 +575,8 @@ impl Walker<'_> {
         let result = self.again(body, id, &mut run, task);
         held.into_iter().for_each(|held| held.put_back(task));
         result?;
-        let binds = (body.collect.as_ref(), body.last.as_ref());
-        Ok(self.collected(binds, binds_value(&body.body), run, task))
+        let own = binds_value(&body.body) || body.last.is_some();
+        Ok(self.collected((body.collect.as_ref(), None), own, run, task))
     }
 
     fn again(
@@ -596,6 +598,7 @@ impl Walker<'_> {
             at += 1;
             task.scope.insert("_loop_iteration".into(), Value::Int(at));
             run.add(self.step(&body.body, Some((id, at)), true, task)?);
+            self.after_turn(body.last.as_ref(), run, task);
             for (bind, new) in &body.update {
                 let new = eval(new, &task.scope)?;
                 set(task, &bind.name, new);
@@ -653,34 +656,6 @@ impl Walker<'_> {
             set(task, &name, value);
         }
         first.map_or(Ok(given), Err)
-    }
-
-    fn collected(
-        &mut self,
-        (collect, last): (Option<&Bind>, Option<&Bind>),
-        own: bool,
-        run: Iterations,
-        task: &mut Task,
-    ) -> Value {
-        let ran = !run.collected.is_empty();
-        let all = Value::list(run.collected);
-        let result = if collect.is_some() {
-            all.clone()
-        } else {
-            run.last.clone()
-        };
-        if let Some(bind) = collect {
-            self.saw("collect");
-            set(task, &bind.name, all);
-        }
-        if let Some(bind) = last.filter(|_| ran) {
-            self.saw("last");
-            set(task, &bind.name, run.last);
-        }
-        if own || collect.or(last).is_some() {
-            self.trace.own(&task.record, format!("output {result:?}"));
-        }
-        result
     }
 }
 

@@ -103,7 +103,7 @@ impl fmt::Display for Fault {
                 "the run has used up its fuel: it does too much, or does not end"
             }
             FaultKind::OutOfMemory => "the values of the run take more memory than it may use",
-            FaultKind::TooDeep => "functions call each other too deeply",
+            FaultKind::TooDeep => "functions call each other, or values nest, too deeply",
             FaultKind::TooManyTasks => "more runs at once than a machine can hold",
             FaultKind::Deadlock => "every part of the run waits for another",
         })

@@ -437,7 +437,7 @@ pub static STEP: Shape = Shape {
         field(
             "recursion",
             Type::Nested(&RECURSION),
-            "limits for the recipe",
+            "nothing: the limits are those of the recipe that is run",
         ),
         field(
             "recovery_on_failure",

@@ -42,7 +42,7 @@ pub fn literal(node: Node<'_>, schema: Schema, report: &mut Report) -> Literal {
                 Plain::Null => Literal::Null,
                 Plain::Bool(value) => Literal::Bool(value),
                 Plain::Int(value) => Literal::Int(value),
-                Plain::Float(value) if !is_long(scalar.text) => Literal::Float(value),
+                Plain::Float(value) if !is_long(scalar) => Literal::Float(value),
                 Plain::Float(_) | Plain::Text => Literal::Text(scalar.text.to_string()),
             };
             if differs(scalar) {
@@ -61,9 +61,10 @@ pub fn read_otherwise(scalar: &Scalar<'_>) -> bool {
 }
 
 /// An integer that was read as a float because of its length, and has other digits as one.
-fn is_long(text: &str) -> bool {
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+fn is_long(scalar: &Scalar<'_>) -> bool {
+    let digits = scalar.text.strip_prefix(['-', '+']).unwrap_or(scalar.text);
+    let digital = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    digital && scalar.tag != Some("!!float")
 }
 
 /// A float as every reader of YAML takes it for one: with a point, and a sign before the exponent.

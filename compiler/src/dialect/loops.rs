@@ -10,7 +10,7 @@ use super::text::Lower;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Fix};
 use crate::doc::fields::{Fields, Marks, name_span, wrong_type};
-use crate::doc::{Kind, Plain, differs, resolve};
+use crate::doc::{self, Kind, Plain, differs, resolve};
 use crate::expr;
 use crate::ir::visit;
 use crate::ir::{Action, Bind, Each, Expr, Guard, Literal, Node, OnFailure, Read, Step, While};
@@ -206,16 +206,16 @@ impl Lower<'_> {
     pub fn looping(&mut self, fields: &Fields<'_>, work: Step, binds: &[Bind]) -> Looping {
         let until = self.asked(fields, "break_when");
         let collect = self.bind(fields, "collect", Read::Value);
-        if fields.has("foreach") {
-            let Some(over) = self.over(fields) else {
-                return Looping::No(Box::new(work));
-            };
+        if let Some(node) = fields.node("foreach") {
+            let over = self.over(fields, node);
             return self.each(fields, work, binds, over, collect, until);
         }
         if fields.has("while_condition") {
-            let Some(condition) = self.asked(fields, "while_condition") else {
-                return Looping::No(Box::new(work));
-            };
+            let condition = self.asked(fields, "while_condition");
+            let condition = condition.unwrap_or_else(|| Guard {
+                expr: Literal::Bool(true).expr(fields.head()),
+                truth: self.dialect.truth,
+            });
             return self.repeat(fields, work, binds, condition, collect, until);
         }
         Looping::No(Box::new(work))
@@ -223,21 +223,28 @@ impl Lower<'_> {
 
     /// What a loop goes over. A list, or a name without braces, is wrong there, but what is meant is
     /// plain enough to go on with.
-    fn over(&mut self, fields: &Fields<'_>) -> Option<Expr> {
-        let node = fields.node("foreach")?;
+    fn over(&mut self, fields: &Fields<'_>, node: doc::Node<'_>) -> Expr {
         if node.list().is_some() {
             let message = "`foreach` must be text, not a list";
             self.report.add(
                 Diagnostic::new(&codes::WRONG_TYPE, node.span, message)
                     .help("put the list under `context` and write `foreach: \"{{name}}\"`"),
             );
-            return Some(literal(node, self.dialect.schema, self.report).expr(node.span));
+            return literal(node, self.dialect.schema, self.report).expr(node.span);
         }
-        let text = fields.text("foreach", self.report)?;
+        // What cannot be read is a list of anything: it is a loop all the same, with its variable.
+        let anything = Literal::List(Vec::new()).expr(node.span);
+        let Some(text) = fields.text("foreach", self.report) else {
+            return anything;
+        };
         let name = text.text();
-        let bare = !name.contains(['.', '[']) && expr::is_path(name);
-        let over = self.one_hole(text, "foreach");
-        over.or_else(|| bare.then(|| self.name(name, text.inner())))
+        let begins = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
+        let bare = begins && !name.contains(['.', '[']) && expr::is_path(name);
+        match self.one_hole(text, "foreach") {
+            Some(over) => over,
+            None if bare => self.name(name, text.inner()),
+            None => anything,
+        }
     }
 
     fn each(
@@ -309,7 +316,7 @@ impl Lower<'_> {
         until: Option<Guard>,
     ) -> Looping {
         // What steps together give is known when the last of them has ended.
-        let together = matches!(work.node, Node::Seq(_)) && collect.is_none();
+        let together = matches!(work.node, Node::Seq(_));
         let last = binds.iter().find(|bind| bind.read == Read::Value);
         let last = last.filter(|_| together).cloned();
         work.bind = match together {

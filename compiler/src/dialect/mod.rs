@@ -30,6 +30,7 @@ pub mod template;
 mod text;
 mod tries;
 mod variables;
+mod whole;
 
 pub use literal::read_values;
 pub use order::unknown_step;

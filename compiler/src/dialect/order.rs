@@ -15,25 +15,29 @@ pub fn check(recipe: Node<'_>, report: &mut Report) -> Vec<(String, Span)> {
     let mut others = Vec::new();
     let mut steps = Vec::new();
     collect(recipe, &mut steps);
-    if steps.iter().all(|step| step.get("depends_on").is_none()) {
+    if steps
+        .iter()
+        .all(|step| step.node.get("depends_on").is_none())
+    {
         return others;
     }
     let mut ids: FxHashMap<&str, (usize, Text<'_>)> = FxHashMap::default();
     for (number, step) in steps.iter().enumerate() {
-        if let Some(id) = step.get("id").and_then(|id| id.text()) {
+        if let Some(id) = step.node.get("id").and_then(|id| id.text()) {
             ids.entry(id.text()).or_insert((number, id));
         }
     }
     // The step that is meant may be one whose name could not be read.
-    let complete = steps.iter().all(|step| !step.partial);
+    let complete = steps.iter().all(|step| !step.node.partial);
     let near: LazyCell<Near<'_>, _> = LazyCell::new(|| ids.keys().copied().collect());
-    // The first of the neighbours that make a group with the step.
-    let mut first = 0;
+    // Of each step, the first of the neighbours that make a group with it.
+    let mut firsts: Vec<usize> = Vec::with_capacity(steps.len());
     for (number, step) in steps.iter().enumerate() {
-        if number > 0 && group(*step) != group(steps[number - 1]) {
-            first = number;
-        }
-        let Some(node) = step.get("depends_on") else {
+        let own = group(step.node);
+        let before = step.before.filter(|at| group(steps[*at].node) == own);
+        let first = before.map_or(number, |at| firsts[at]);
+        firsts.push(first);
+        let Some(node) = step.node.get("depends_on") else {
             continue;
         };
         // What is no list has been said where the types of fields are checked.
@@ -41,9 +45,17 @@ pub fn check(recipe: Node<'_>, report: &mut Report) -> Vec<(String, Span)> {
         for name in names.iter().filter_map(|name| name.text()) {
             let finding = |message| Diagnostic::new(&codes::UNKNOWN_STEP, name.inner(), message);
             match ids.get(name.text()) {
+                Some((at, id)) if *at < number && number < steps[*at].end => report.add(
+                    finding(format!(
+                        "the step `{}` holds this one, and ends after it",
+                        name.text()
+                    ))
+                    .label(id.inner(), "it begins here")
+                    .help("remove it from the list"),
+                ),
                 Some((at, id)) if *at < number => {
                     // Neighbours make a group; with another step between them there are two.
-                    if let Some(group) = group(*step).filter(|_| *at >= first) {
+                    if let Some(group) = own.filter(|_| *at >= first) {
                         let message = format!(
                             "the step `{}` runs at the same time as this one",
                             name.text()
@@ -97,11 +109,10 @@ fn group<'a>(step: Node<'a>) -> Option<&'a str> {
 pub fn named(items: &[Node<'_>]) -> Vec<(String, String)> {
     let mut steps = Vec::new();
     for item in items {
-        steps.push(*item);
-        collect(*item, &mut steps);
+        add(*item, None, &mut steps);
     }
     let mut named = Vec::new();
-    for step in steps {
+    for Placed { node: step, .. } in steps {
         let Some(id) = step.get("id").and_then(|id| id.text()) else {
             continue;
         };
@@ -115,8 +126,17 @@ pub fn named(items: &[Node<'_>]) -> Vec<(String, String)> {
     named
 }
 
+/// A step among all that a recipe has.
+struct Placed<'a> {
+    node: Node<'a>,
+    /// The one before it in the same list.
+    before: Option<usize>,
+    /// The number behind those that it holds.
+    end: usize,
+}
+
 /// All steps below a recipe, a stage or a loop, in the order of the file.
-fn collect<'a>(map: Node<'a>, steps: &mut Vec<Node<'a>>) {
+fn collect<'a>(map: Node<'a>, steps: &mut Vec<Placed<'a>>) {
     let list = |name: &str| {
         map.get(name)
             .and_then(|list| list.list())
@@ -125,8 +145,18 @@ fn collect<'a>(map: Node<'a>, steps: &mut Vec<Node<'a>>) {
     for stage in list("stages") {
         collect(*stage, steps);
     }
+    let mut before = None;
     for step in list("steps").iter().chain(list("while_steps")) {
-        steps.push(*step);
-        collect(*step, steps);
+        before = Some(add(*step, before, steps));
     }
+}
+
+/// A step and all that it holds; gives its number.
+fn add<'a>(node: Node<'a>, before: Option<usize>, steps: &mut Vec<Placed<'a>>) -> usize {
+    let number = steps.len();
+    let end = number + 1;
+    steps.push(Placed { node, before, end });
+    collect(node, steps);
+    steps[number].end = steps.len();
+    number
 }

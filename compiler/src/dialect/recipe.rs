@@ -549,6 +549,8 @@ impl Lower<'_> {
         let required = approval.boolean("required", self.report).unwrap_or(false);
         if required {
             approval.require("prompt", self.report);
+            let help = "write what is to be approved";
+            strange::blank(approval, "prompt", help, self.report);
         }
         let prompt = approval.text("prompt", self.report);
         let prompt = prompt.map(|prompt| self.text(prompt));

@@ -169,6 +169,7 @@ impl Lower<'_> {
         if fields.whole().partial {
             return named.or_else(|| Some(inferred()));
         }
+        strange::own_limits(fields, self.report);
         if compound {
             strange::beside_steps(fields, self.report);
             return Some(kind);

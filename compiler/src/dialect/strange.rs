@@ -265,6 +265,21 @@ pub fn beside_steps(fields: &Fields<'_>, report: &mut Report) {
     }
 }
 
+/// The limits of the recipe that is run hold for all that it calls.
+pub fn own_limits(fields: &Fields<'_>, report: &mut Report) {
+    if let Some(span) = fields
+        .key_span("recursion")
+        .filter(|_| fields.has("recursion"))
+    {
+        let message =
+            "`recursion` has no effect on a step: the limits are those of the recipe that is run";
+        report.add(
+            Diagnostic::new(&codes::IDLE_FIELD, span, message)
+                .help("write it at the top of the recipe that calls the others"),
+        );
+    }
+}
+
 /// What another recipe does is for its own steps to say, and what it gives are values already.
 pub fn beside_recipe(fields: &Fields<'_>, report: &mut Report) {
     const IDLE: [(&str, &str); 3] = [

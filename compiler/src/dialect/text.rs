@@ -10,7 +10,7 @@ use super::variables::shell_names;
 use super::{Dialect, counted, portable, printed, strange};
 use crate::codes::{self, Severity};
 use crate::diagnostic::{Diagnostic, Edit, Fix, Report};
-use crate::doc::{Text as Written, quoted};
+use crate::doc::Text as Written;
 use crate::expr::{self, Filter, Hole, Path, Piece, SegmentKind};
 use crate::ir::{
     Expr, ExprKind, Form, Literal, Mention, Part, Script, ScriptPart, ScriptVar, Text, VarForm,
@@ -126,52 +126,6 @@ impl Lower<'_> {
                 kind: ExprKind::Text(text),
             },
         }
-    }
-
-    /// The one hole that a field must be.
-    pub fn one_hole(&mut self, written: Written<'_>, field: &str) -> Option<Expr> {
-        if let Some(hole) = expr::whole_hole(written.text()) {
-            if hole.filter.is_some() {
-                let message = format!("a filter has no meaning in `{field}`");
-                self.report.add(
-                    Diagnostic::new(&codes::BAD_VALUE, written.inner(), message)
-                        .help("it works on the value; leave the filter out"),
-                );
-            }
-            return Some(self.path(written, &hole.path));
-        }
-        let before = self.report.findings.len();
-        let problems = expr::scan(written.text()).problems;
-        for problem in problems {
-            self.problem(written, problem);
-        }
-        if self.report.findings.len() == before {
-            let message = format!("`{field}` must be one `{{{{name}}}}` and nothing else");
-            let what = match field {
-                "foreach" => "list",
-                _ => "number",
-            };
-            let finding = Diagnostic::new(&codes::BAD_VALUE, written.inner(), message);
-            let name = written.text().trim();
-            self.report.add(match expr::is_path(name) {
-                true => {
-                    let hole = format!("{{{{{name}}}}}");
-                    let quotes = written.inner() != written.whole();
-                    let fixed = if quotes { hole.clone() } else { quoted(&hole) };
-                    finding
-                        .help(format!("write `{field}: \"{hole}\"`"))
-                        .fix(Fix::unsafe_(
-                            format!("write `{hole}`"),
-                            written.inner(),
-                            fixed,
-                        ))
-                }
-                false => finding.help(format!(
-                    "write `{field}: \"{{{{name}}}}\"`, with the name of a {what}"
-                )),
-            });
-        }
-        None
     }
 
     pub(super) fn path(&self, written: Written<'_>, path: &Path) -> Expr {

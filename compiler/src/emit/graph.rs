@@ -113,7 +113,7 @@ impl Emitter<'_> {
         exits: Exits,
         take: impl FnOnce(&mut Self, &mut Writer, u8),
     ) {
-        let ended = self.tables.text(super::loops::ENDED);
+        let ended = self.tables.text(super::tasks::ENDED);
         let result = w.local();
         let (bad, bad_later, early, joined, none) =
             (w.label(), w.label(), w.label(), w.label(), w.label());

@@ -4,9 +4,10 @@ use super::Emitter;
 use super::builder::{Label, Writer};
 use super::expr::{self, DEPTH, SCOPE};
 use super::step::{Exits, Opening, Taken};
+use super::tasks::Joining;
 use crate::ir::{Bind, Each, Expr, Guard, Read, Step, While};
 use crate::schedule::set_by;
-use rrc_vm::isa::{Instr, Kind, Status};
+use rrc_vm::isa::{Instr, Kind};
 
 impl Emitter<'_> {
     /// Stack before: the open step; after: the open step and null.
@@ -62,9 +63,10 @@ impl Emitter<'_> {
             None => self.each_in_turn(w, each, run, failed, exits),
             Some(width) => self.each_at_once(w, each, width, run, failed, exits),
         }
-        let own = each.width.is_none() && binds_value(&each.body);
-        let binds = (each.collect.as_ref(), each.last.as_ref());
-        self.collected(w, binds, own, run, value);
+        let turns = each.last_of_turns();
+        let own = each.width.is_none() && (binds_value(&each.body) || turns.is_some());
+        let at_end = each.last.as_ref().filter(|_| turns.is_none());
+        self.collected(w, (each.collect.as_ref(), at_end), own, run, value);
         for local in [items, all, last, at].into_iter().chain(run.collected) {
             w.free(local);
         }
@@ -112,6 +114,7 @@ impl Emitter<'_> {
             },
         );
         run.collect(w);
+        self.after_turn(w, each.last_of_turns(), run);
         self.until(w, each.until.as_ref(), wrong, done);
         if each.pause_ms > 0 {
             w.push(Instr::Load { local: run.at });
@@ -253,86 +256,6 @@ impl Emitter<'_> {
         w.free(broken);
     }
 
-    /// Waits for all tasks of the set on top, in the order in which they were started, and then
-    /// goes where the first of them that failed says, else where one that ended the unit does.
-    pub fn join(
-        &mut self,
-        w: &mut Writer,
-        failed: Label,
-        exits: Exits,
-        take: impl FnOnce(&mut Self, &mut Writer, u8),
-    ) {
-        let joining = Joining::begin(w, None);
-        w.bind(joining.next);
-        self.join_rest(w, joining, failed, exits, take);
-    }
-
-    /// The same where some results may have been taken already.
-    fn join_rest(
-        &mut self,
-        w: &mut Writer,
-        joining: Joining,
-        failed: Label,
-        exits: Exits,
-        take: impl FnOnce(&mut Self, &mut Writer, u8),
-    ) {
-        let ended = self.tables.text(ENDED);
-        let Joining {
-            first,
-            seen,
-            broken,
-            result,
-            ..
-        } = joining;
-        let (bad, early, joined, none) = (w.label(), w.label(), w.label(), w.label());
-        w.bind(joining.wait);
-        w.push(Instr::JoinNext { to: w.to(joined) });
-        w.bind(joining.take);
-        w.push(Instr::MapOr { to: w.to(bad) });
-        w.push(Instr::Store { local: result });
-        take(self, w, result);
-        w.push(Instr::HasVar {
-            scope: result,
-            name: ended,
-        });
-        w.push(Instr::JumpIf { to: w.to(early) });
-        w.push(Instr::Jump {
-            to: w.to(joining.next),
-        });
-        // What failed counts before what only ended the unit, whichever came first.
-        w.bind(bad);
-        let later = w.label();
-        w.push(Instr::Load { local: first });
-        w.push(Instr::JumpFailed { to: w.to(later) });
-        w.push(Instr::Pop {});
-        w.push(Instr::Store { local: first });
-        w.bind(early);
-        w.push(Instr::True {});
-        w.push(Instr::Store { local: seen });
-        w.push(Instr::Jump {
-            to: w.to(joining.next),
-        });
-        w.bind(later);
-        w.push(Instr::Pop {});
-        w.push(Instr::Pop {});
-        w.push(Instr::Jump {
-            to: w.to(joining.next),
-        });
-        w.bind(joined);
-        w.push(Instr::Load { local: seen });
-        w.push(Instr::JumpUnless { to: w.to(none) });
-        for local in [Some(first), broken].into_iter().flatten() {
-            w.push(Instr::Load { local });
-            w.push(Instr::JumpFailed { to: w.to(failed) });
-            w.push(Instr::Pop {});
-        }
-        self.end_early(w, exits);
-        w.bind(none);
-        for local in [first, seen, result] {
-            w.free(local);
-        }
-    }
-
     /// Stack before: the open step; after: the open step and null.
     pub fn repeat(
         &mut self,
@@ -412,6 +335,7 @@ impl Emitter<'_> {
             },
         );
         run.collect(w);
+        self.after_turn(w, body.last.as_ref(), run);
         for (bind, new) in &body.update {
             expr::expr(w, &mut self.tables, new);
             w.push(Instr::JumpFailed { to: w.to(wrong) });
@@ -436,8 +360,8 @@ impl Emitter<'_> {
         self.end_early(w, exits);
         w.bind(done);
         unshadow(w);
-        let binds = (body.collect.as_ref(), body.last.as_ref());
-        self.collected(w, binds, binds_value(&body.body), run, value);
+        let own = binds_value(&body.body) || body.last.is_some();
+        self.collected(w, (body.collect.as_ref(), None), own, run, value);
         for local in [all, last, at].into_iter().chain(run.collected) {
             w.free(local);
         }
@@ -519,40 +443,15 @@ impl Emitter<'_> {
         w.push(Instr::Null {});
     }
 
-    /// A function that can be forked, with one result: a failure, or a map of what `finish` puts
-    /// there, which says so if the unit is to end.
-    pub fn task<T>(
-        &mut self,
-        name: &str,
-        params: &[Kind],
-        body: impl FnOnce(&mut Self, &mut Writer, Exits) -> T,
-        finish: impl Fn(&mut Self, &mut Writer, &T),
-    ) -> u32 {
-        let name = self.tables.text(name);
-        let function = self.code.declare(name, params, &[Kind::Any]);
-        let mut w = Writer::new(params.len() as u8);
-        let exits = Exits {
-            failed: w.label(),
-            ended: w.label(),
-        };
-        let outside = self.before.take();
-        let made = body(self, &mut w, exits);
-        self.before = outside;
-        w.push(Instr::EmptyMap {});
-        finish(self, &mut w, &made);
-        w.push(Instr::Return {});
-        w.bind(exits.failed);
-        w.push(Instr::Return {});
-        w.bind(exits.ended);
-        w.push(Instr::EmptyMap {});
-        finish(self, &mut w, &made);
-        w.push(Instr::True {});
-        w.push(Instr::Put {
-            name: self.tables.text(ENDED),
+    /// What a turn gave is seen by what is asked, and set, after it.
+    fn after_turn(&mut self, w: &mut Writer, last: Option<&Bind>, run: Run) {
+        let Some(bind) = last else { return };
+        w.push(Instr::Load { local: run.last });
+        self.say_secret(w, &bind.name);
+        w.push(Instr::SetVar {
+            scope: SCOPE,
+            name: self.tables.text(&bind.name),
         });
-        w.push(Instr::Return {});
-        self.finished.push((function, w));
-        function
     }
 
     fn until(&mut self, w: &mut Writer, until: Option<&Guard>, wrong: Label, done: Label) {
@@ -560,17 +459,6 @@ impl Emitter<'_> {
             let when = (until.truth, true);
             expr::branch(w, &mut self.tables, &until.expr, when, done, wrong);
         }
-    }
-
-    /// The unit ends inside the loop: the loop's own step ends first.
-    pub fn end_early(&mut self, w: &mut Writer, exits: Exits) {
-        w.push(Instr::Null {});
-        w.push(Instr::StepEnd {
-            status: Status::Completed as u8,
-        });
-        w.push(Instr::Jump {
-            to: w.to(exits.ended),
-        });
     }
 
     /// What a loop leaves behind. In a loop that runs in turn each iteration may have set its value
@@ -619,44 +507,6 @@ impl Emitter<'_> {
 /// Whether each iteration sets a variable to its value.
 fn binds_value(body: &Step) -> bool {
     body.bind.iter().any(|bind| bind.read == Read::Value)
-}
-
-/// The field of a task's result that says that the unit is to end.
-pub const ENDED: &str = "ended";
-
-/// Tasks whose results are being taken.
-#[derive(Clone, Copy)]
-struct Joining {
-    /// What the first of them failed by, or null, and whether any did not come to its end.
-    first: u8,
-    seen: u8,
-    /// What kept the others from being started, if anything did, or null.
-    broken: Option<u8>,
-    result: u8,
-    /// Where to go for the next result, where to wait for it, and where it is taken.
-    next: Label,
-    wait: Label,
-    take: Label,
-}
-
-impl Joining {
-    fn begin(w: &mut Writer, broken: Option<u8>) -> Joining {
-        let (first, seen, result) = (w.local(), w.local(), w.local());
-        w.push(Instr::Null {});
-        w.push(Instr::Store { local: first });
-        w.push(Instr::False {});
-        w.push(Instr::Store { local: seen });
-        let (next, wait, take) = (w.label(), w.label(), w.label());
-        Joining {
-            first,
-            seen,
-            broken,
-            result,
-            next,
-            wait,
-            take,
-        }
-    }
 }
 
 /// The locals of a loop: its items, what is collected of all of them, the last value and what of

@@ -14,6 +14,7 @@ mod loops;
 mod recipe;
 mod rehearse;
 mod step;
+mod tasks;
 mod terms;
 
 use crate::ir::flow::Around;
@@ -241,7 +242,7 @@ impl<'a> Emitter<'a> {
     fn secret_outputs(&mut self, step: &Step, number: u32) {
         let collected = match &step.node {
             Node::Each(each) => [each.collect.as_ref(), each.last.as_ref()],
-            Node::While(again) => [again.collect.as_ref(), None],
+            Node::While(again) => [again.collect.as_ref(), again.last.as_ref()],
             _ => [None, None],
         };
         let binds = step.bind.iter().chain(collected.into_iter().flatten());

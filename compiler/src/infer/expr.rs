@@ -87,9 +87,14 @@ impl<'s, 'a> Scope<'s, 'a> {
             ExprKind::Field { name, missing, .. } => parts
                 .first()
                 .map_or_else(Type::unknown, |of| field(of, name, *missing)),
-            ExprKind::Index { missing, .. } => parts
-                .first()
-                .map_or_else(Type::unknown, |of| item(of, *missing)),
+            ExprKind::Index { at, missing, .. } => {
+                parts
+                    .first()
+                    .map_or_else(Type::unknown, |of| match &at.kind {
+                        ExprKind::Literal(Literal::Text(name)) => field(of, name, *missing),
+                        _ => item(of, *missing),
+                    })
+            }
             ExprKind::List(_) => {
                 let mut of = Type::nothing();
                 parts.iter().for_each(|part| of.join(&part.flat()));

@@ -279,7 +279,16 @@ pub struct Each {
     pub body: Step,
 }
 
-/// The body again and again: condition, limit, body, updates in their order, `until`. While it
+impl Each {
+    /// The value of the last iteration where each sets it when it ends: they run in turn, and the
+    /// item does not hide it.
+    pub fn last_of_turns(&self) -> Option<&Bind> {
+        let last = self.last.as_ref()?;
+        (self.width.is_none() && last.name != self.item.name).then_some(last)
+    }
+}
+
+/// The body again and again: condition, limit, body, `last`, updates in their order, `until`. While it
 /// runs, `_loop_index` counts from 0 and `_loop_iteration` from 1.
 #[derive(Clone, Debug)]
 pub struct While {

@@ -4,7 +4,7 @@ use super::words;
 use crate::codes::{self, Severity};
 use crate::diagnostic::{Diagnostic, Report};
 use crate::infer::{Kind, Place, Scope};
-use crate::ir::{Expr, ExprKind, Missing};
+use crate::ir::{Expr, ExprKind, Literal, Missing};
 use rrc_vm::isa::{BUILTINS, BuiltinInfo, Style};
 
 pub fn check(place: &Place<'_, '_>, scope: Scope<'_, '_>, report: &mut Report) {
@@ -29,7 +29,10 @@ pub fn check(place: &Place<'_, '_>, scope: Scope<'_, '_>, report: &mut Report) {
         );
         return;
     }
-    let by_name = matches!(expr.kind, ExprKind::Field { .. });
+    let by_name = match &expr.kind {
+        ExprKind::Index { at, .. } => is_word(at),
+        _ => true,
+    };
     let holds_none = |kind: &Kind| match kind {
         Kind::Map(_) => false,
         Kind::List(_) => by_name,
@@ -45,7 +48,8 @@ pub fn check(place: &Place<'_, '_>, scope: Scope<'_, '_>, report: &mut Report) {
         Missing::Null => (Severity::Warning, "has no fields, so this is always empty"),
     };
     let message = format!("{what} is {} and {outcome}", kind.word());
-    let finding = Diagnostic::new(&codes::FIELD_OF_TEXT, expr.span, message).severity(severity);
+    let finding =
+        Diagnostic::new(&codes::FIELD_OF_TEXT, words::place(expr), message).severity(severity);
     let list = kind.is_only(|kind| matches!(kind, Kind::List(_)));
     let text = kind.is_only(|kind| matches!(kind, Kind::Text(_)));
     let finding = match scope.set_at(of) {
@@ -66,6 +70,11 @@ pub fn check(place: &Place<'_, '_>, scope: Scope<'_, '_>, report: &mut Report) {
     } else {
         finding.help("read it whole")
     });
+}
+
+/// A text that is not the number of an item.
+fn is_word(at: &Expr) -> bool {
+    matches!(&at.kind, ExprKind::Literal(Literal::Text(text)) if text.trim().parse::<i64>().is_err())
 }
 
 /// What reads an item or asks a value something in other languages.

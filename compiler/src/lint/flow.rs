@@ -287,12 +287,16 @@ impl<'a> Trace<'_, 'a> {
                 }
                 self.add(What::Item { bind: &each.item }, step);
                 self.step(&each.body);
+                let turns = each.last_of_turns();
+                if let Some(bind) = turns {
+                    self.add(What::Set { bind }, step);
+                }
                 if let Some(until) = &each.until {
                     self.reads(&until.expr, step);
                 }
                 self.add(What::Leave { bind: &each.item }, step);
-                if let Some(last) = &each.last {
-                    self.add(What::Set { bind: last }, step);
+                if let Some(bind) = each.last.as_ref().filter(|_| turns.is_none()) {
+                    self.add(What::Set { bind }, step);
                 }
                 self.under.truncate(before);
                 self.loops -= 1;
@@ -310,15 +314,15 @@ impl<'a> Trace<'_, 'a> {
                         .push(Under::Loop(number, body.condition.expr.span));
                 }
                 self.step(&body.body);
+                if let Some(bind) = &body.last {
+                    self.add(What::Set { bind }, step);
+                }
                 for (bind, new) in &body.update {
                     self.reads(new, step);
                     self.add(What::Set { bind }, step);
                 }
                 if let Some(until) = &body.until {
                     self.reads(&until.expr, step);
-                }
-                if let Some(last) = &body.last {
-                    self.add(What::Set { bind: last }, step);
                 }
                 self.under.truncate(before);
                 self.loops -= 1;

@@ -3,6 +3,7 @@
 use super::words;
 use crate::codes::{self, Severity};
 use crate::diagnostic::{Diagnostic, Fix, Report, nearest};
+use crate::expr::is_path;
 use crate::infer::{Kind, Place, Scope};
 use crate::ir::{Expr, ExprKind, Literal, Missing};
 
@@ -14,9 +15,16 @@ pub fn check(place: &Place<'_, '_>, scope: Scope<'_, '_>, report: &mut Report) {
     else {
         return;
     };
+    let number;
     let (of, name, missing) = match &expr.kind {
         ExprKind::Field { of, name, missing } => (of, name, missing),
         ExprKind::Index { of, at, missing } => match &at.kind {
+            // In brackets, a map is asked for a field of that name.
+            ExprKind::Literal(Literal::Int(at)) if kind.is_only(is_map) => {
+                number = at.to_string();
+                (of, &number, missing)
+            }
+            ExprKind::Literal(Literal::Text(name)) if kind.is_only(is_map) => (of, name, missing),
             ExprKind::Literal(Literal::Int(at)) => {
                 report.findings.extend(item(expr, of, *at, *missing, scope));
                 return;
@@ -27,16 +35,16 @@ pub fn check(place: &Place<'_, '_>, scope: Scope<'_, '_>, report: &mut Report) {
     };
     let Some(kinds) = kind.kinds() else { return };
     let mut known: Vec<&str> = Vec::new();
-    let mut is_map = false;
+    let mut found = false;
     for kind in kinds {
         let Kind::Map(shape) = kind else { continue };
         if shape.open || shape.field(name).is_some() {
             return;
         }
-        is_map = true;
+        found = true;
         known.extend(shape.fields.iter().map(|(name, _)| &**name));
     }
-    if !is_map {
+    if !found {
         return;
     }
     let what = words::quoted(of);
@@ -49,14 +57,21 @@ pub fn check(place: &Place<'_, '_>, scope: Scope<'_, '_>, report: &mut Report) {
             format!("{what} has no field `{name}`, so this is empty"),
         ),
     };
-    let finding = Diagnostic::new(&codes::NO_SUCH_FIELD, expr.span, message).severity(severity);
+    let finding =
+        Diagnostic::new(&codes::NO_SUCH_FIELD, words::place(expr), message).severity(severity);
     report.add(match nearest(name, known.iter().copied()) {
+        // In brackets and quotes a name may have blanks, in a path it may not.
+        Some(near) if !is_path(near) => finding.did_you_mean(near),
         Some(near) => finding
             .did_you_mean(near)
-            .fix(Fix::rename(name, near, expr.span)),
+            .fix(Fix::rename(name, near, words::place(expr))),
         None if known.is_empty() => finding.help("it has no fields at all"),
         None => finding.help(format!("it has {}", words::list(&known))),
     });
+}
+
+fn is_map(kind: &Kind) -> bool {
+    matches!(kind, Kind::Map(_))
 }
 
 /// How long a list is may have been asked before one of its items is read, so this is never an error.
@@ -93,7 +108,7 @@ fn item(
     };
     let message = format!("{what} has {has}, so {outcome}");
     Some(
-        Diagnostic::new(&codes::NO_SUCH_FIELD, expr.span, message)
+        Diagnostic::new(&codes::NO_SUCH_FIELD, words::place(expr), message)
             .severity(Severity::Warning)
             .help(help),
     )

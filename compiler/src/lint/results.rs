@@ -30,14 +30,25 @@ pub fn check(survey: &Survey<'_>, report: &mut Report) {
             };
             let Some(target) = call.target else { return };
             let fields = &links.sets[target];
-            if links.open[target] || fields.contains(name.as_str()) {
-                return;
-            }
             let recipe = &survey.program.units[target].name;
             let severity = match missing {
                 Missing::Fail => Severity::Error,
                 Missing::Null => Severity::Warning,
             };
+            let passed = call.context.iter().position(|(passed, _)| passed == name);
+            if let Some(passed) = passed.and_then(|at| call.names.get(at)) {
+                let message = format!("`{recipe}` does not give `{name}` back, which it was given");
+                report.add(
+                    Diagnostic::new(&codes::UNKNOWN_RESULT, expr.span, message)
+                        .severity(severity)
+                        .label(*passed, "it is passed in here")
+                        .help("read it where its value comes from"),
+                );
+                return;
+            }
+            if links.open[target] || fields.contains(name.as_str()) {
+                return;
+            }
             let message = format!("`{recipe}` sets no `{name}`");
             let finding = Diagnostic::new(&codes::UNKNOWN_RESULT, expr.span, message)
                 .severity(severity)

@@ -16,7 +16,8 @@ pub fn check(place: &Place<'_, '_>, scope: Scope<'_, '_>, report: &mut Report) {
     let limit = match &each.limit_from {
         None => i64::from(each.limit),
         Some(limit) => match scope.default(limit) {
-            Some(Literal::Int(limit)) => *limit,
+            // Another is no limit, which is said of it.
+            Some(Literal::Int(limit)) if *limit > 0 => *limit,
             _ => return,
         },
     };

@@ -1,6 +1,7 @@
 //! How expressions and values are called in messages.
 
 use crate::ir::{Expr, ExprKind, Literal};
+use crate::source::Span;
 
 /// What an expression is called: the path that it reads, or the literal.
 pub fn name(expr: &Expr) -> Option<String> {
@@ -22,6 +23,23 @@ pub fn quoted(expr: &Expr) -> String {
         (None, ExprKind::Field { name, .. }) => format!("`{name}`"),
         (None, _) => "this".to_string(),
     }
+}
+
+/// Where the name of the field or the item stands that an expression reads, inside its quotes.
+pub fn place(expr: &Expr) -> Span {
+    let ExprKind::Index { at, .. } = &expr.kind else {
+        return expr.span;
+    };
+    let mut span = at.span;
+    // A quote may be two characters, where YAML has quotes around the condition.
+    if let ExprKind::Literal(Literal::Text(name)) = &at.kind
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+        && let Some(quotes) = span.range().len().checked_sub(name.len())
+    {
+        span.start += quotes as u32 / 2;
+        span.end -= quotes as u32 / 2;
+    }
+    span
 }
 
 /// Names for a message: more than a few help nobody.
