@@ -8,12 +8,12 @@ use super::Emitter;
 use super::builder::{Label, Tables, Writer};
 use super::expr::{self, Operand, SCOPE};
 use crate::ir::{
-    Action, Agent, Check, Exec, Exports, Expr, ExprKind, HOOK_NAMES, Literal, Node, OnFailure,
-    Script, ScriptPart, Staging, Step, Text, VarForm,
+    Action, Check, Exec, Exports, Expr, ExprKind, Literal, Node, OnFailure, Script, ScriptPart,
+    Step, Text, VarForm,
 };
 use crate::shell::needed;
-use rrc_vm::isa::{Builtin, Instr, Kind, Status};
-use rrc_vm::plan::{ConstId, HostCall, HostKind, NeedKind, StepKind};
+use rrc_vm::isa::Instr;
+use rrc_vm::plan::{ConstId, HostCall, HostKind, NeedKind};
 use smallvec::SmallVec;
 
 /// The arguments of one call, as far as they have been worked out.
@@ -196,47 +196,6 @@ impl Emitter<'_> {
         call.ask(w, &mut self.tables, step);
     }
 
-    fn agent(
-        &mut self,
-        w: &mut Writer,
-        agent: &Agent,
-        deadline: Option<&Expr>,
-        step: u32,
-        failed: Label,
-    ) {
-        let mut call = Arguments::new(HostKind::Agent);
-        for (param, text) in [
-            ("agent", &agent.agent),
-            ("mode", &agent.mode),
-            ("model", &agent.model),
-        ] {
-            if let Some(text) = text {
-                call.fix_text(&mut self.tables, param, text);
-            }
-        }
-        let name = agent.agent.as_deref().unwrap_or_default();
-        self.tables.need_of_step(NeedKind::Agent, name, step);
-        self.text(w, &mut call, "prompt", &agent.prompt, failed);
-        self.env(w, &mut call, &agent.env, failed);
-        if let Some(cwd) = &agent.cwd {
-            self.text(w, &mut call, "cwd", cwd, failed);
-        }
-        if let Some(deadline) = deadline {
-            self.value(w, &mut call, "timeout_ms", deadline, failed);
-        }
-        for (param, wanted) in [
-            ("once", agent.once),
-            ("auto_stage", agent.staging != Staging::Never),
-            ("json", agent.staging == Staging::WithJson),
-        ] {
-            if wanted {
-                call.fix(param, Literal::Bool(true));
-            }
-        }
-        self.pace(&mut call);
-        call.ask(w, &mut self.tables, step);
-    }
-
     /// What a step certainly needs from where it runs, as far as that can be seen.
     pub fn needs(&mut self, step: &Step, action: &Action, number: u32) {
         if matches!(action, Action::Call(call) if call.once) {
@@ -302,126 +261,6 @@ impl Emitter<'_> {
         w.push(Instr::Pop {});
     }
 
-    /// How fast agents are asked, as the first recipe says, else this one.
-    fn pace(&self, call: &mut Arguments) {
-        let units = &self.program.units;
-        let own = units[self.current].pace.as_ref();
-        let Some(pace) = units[0].pace.as_ref().or(own) else {
-            return;
-        };
-        let int = |value: u64| Literal::Int(i64::try_from(value).unwrap_or(i64::MAX));
-        let named = |name: &str, value: Literal| (name.to_string(), value);
-        let backoff = pace.backoff.as_ref().map_or(Literal::Null, |backoff| {
-            Literal::Map(vec![
-                named("first_ms", int(backoff.first_ms)),
-                named("longest_ms", int(backoff.longest_ms)),
-                named("growth", Literal::Float(backoff.growth)),
-                named("calm", int(backoff.calm.into())),
-            ])
-        });
-        let width = pace.width.map_or(Literal::Null, |width| int(width.into()));
-        let fields = vec![
-            named("width", width),
-            named("pause_ms", int(pace.pause_ms)),
-            named("backoff", backoff),
-        ];
-        call.fix("pace", Literal::Map(fields));
-    }
-
-    /// Asks an agent to put right what failed. Stack before: the open step and the failure; after:
-    /// the open step and the reply; at `failed`: the open step and the failure.
-    pub fn recover(&mut self, w: &mut Writer, id: &str, step: u32, failed: Label) {
-        let (failure, answer) = (w.local(), w.local());
-        let (give_up, recovered, no_answer) = (w.label(), w.label(), w.label());
-        w.push(Instr::Store { local: failure });
-        let asks = self
-            .tables
-            .text("an agent is asked to put right what failed");
-        w.push(Instr::Text { text: asks });
-        w.push(Instr::Warn {});
-        let mut call = Arguments::new(HostKind::Agent);
-        self.tables.need_of_step(NeedKind::Agent, "", step);
-        let before = format!("The recipe that step `{id}` runs has failed:\n\n");
-        let after = format!(
-            "\n\nFind out why and put it right, so that what it was to do is done. Then end your \
-             answer with the line `{RECOVERED}`. If it cannot be done, say why, without that line."
-        );
-        w.push(Instr::Text {
-            text: self.tables.text(&before),
-        });
-        w.push(Instr::Load { local: failure });
-        w.push(Instr::FailureMap {});
-        w.push(Instr::FieldOrNull {
-            name: self.tables.text("message"),
-        });
-        w.push(Instr::Text {
-            text: self.tables.text(&after),
-        });
-        w.push(Instr::Concat { parts: 3 });
-        w.push(Instr::JumpFailed { to: w.to(give_up) });
-        call.open(w, "prompt");
-        call.fix("failures", Literal::Text(FAILURES.to_string()));
-        self.pace(&mut call);
-        call.ask(w, &mut self.tables, step);
-        w.push(Instr::JumpFailed {
-            to: w.to(no_answer),
-        });
-        w.push(Instr::FieldOrNull {
-            name: self.tables.text("stdout"),
-        });
-        w.push(Instr::Builtin {
-            which: Builtin::Upper as u8,
-            arguments: 1,
-        });
-        w.push(Instr::JumpFailed { to: w.to(give_up) });
-        // Blanks around the line do not count; those in it do not either.
-        for (builtin, arguments) in [
-            (Builtin::Replace, &[" ", ""][..]),
-            (Builtin::Replace, &["\r", ""]),
-            (Builtin::Split, &["\n"]),
-        ] {
-            for argument in arguments {
-                let text = self.tables.text(argument);
-                w.push(Instr::Text { text });
-            }
-            w.push(Instr::Builtin {
-                which: builtin as u8,
-                arguments: arguments.len() as u8 + 1,
-            });
-            w.push(Instr::JumpFailed { to: w.to(give_up) });
-        }
-        w.push(Instr::Store { local: answer });
-        w.push(Instr::Text {
-            text: self.tables.text(&RECOVERED.replace(' ', "")),
-        });
-        w.push(Instr::Load { local: answer });
-        w.push(Instr::InByType { to: w.to(give_up) });
-        w.push(Instr::JumpIf {
-            to: w.to(recovered),
-        });
-        let lost = self.tables.text("the agent has not put right what failed");
-        w.push(Instr::Text { text: lost });
-        w.push(Instr::Warn {});
-        w.push(Instr::Null {});
-        w.push(Instr::Jump { to: w.to(give_up) });
-        w.bind(no_answer);
-        w.push(Instr::Store { local: answer });
-        self.warn_of(w, "the agent that was asked has failed: ", answer, give_up);
-        w.push(Instr::Null {});
-        w.bind(give_up);
-        w.push(Instr::Pop {});
-        w.push(Instr::Load { local: failure });
-        w.push(Instr::Jump { to: w.to(failed) });
-        w.bind(recovered);
-        w.push(Instr::EmptyMap {});
-        w.push(Instr::EmptyMap {});
-        w.push(Instr::Put {
-            name: self.tables.text("stdout"),
-        });
-        w.free(failure);
-        w.free(answer);
-    }
-
     pub(super) fn text(
         &mut self,
         w: &mut Writer,
@@ -440,7 +279,7 @@ impl Emitter<'_> {
         }
     }
 
-    fn value(
+    pub(super) fn value(
         &mut self,
         w: &mut Writer,
         call: &mut Arguments,
@@ -458,7 +297,13 @@ impl Emitter<'_> {
         }
     }
 
-    fn env(&mut self, w: &mut Writer, call: &mut Arguments, env: &[(String, Text)], failed: Label) {
+    pub(super) fn env(
+        &mut self,
+        w: &mut Writer,
+        call: &mut Arguments,
+        env: &[(String, Text)],
+        failed: Label,
+    ) {
         if env.is_empty() {
             return;
         }
@@ -482,7 +327,13 @@ impl Emitter<'_> {
         }
     }
 
-    fn script(&mut self, w: &mut Writer, call: &mut Arguments, script: &Script, failed: Label) {
+    pub(super) fn script(
+        &mut self,
+        w: &mut Writer,
+        call: &mut Arguments,
+        script: &Script,
+        failed: Label,
+    ) {
         let whole = match script.parts.as_slice() {
             [] => Some(""),
             [ScriptPart::Source(source)] => Some(source.as_str()),
@@ -538,132 +389,6 @@ fn integer_or_empty(w: &mut Writer, failed: Label) {
     w.bind(done);
     w.free(local);
 }
-
-impl Emitter<'_> {
-    /// Runs a hook, if there is one for this moment. Stack: the same before and after.
-    pub fn hook(&mut self, w: &mut Writer, step: &Step, moment: Moment, failure: Option<u8>) {
-        let Some(function) = self.hooks[self.current][moment.index()] else {
-            return;
-        };
-        let status = match moment {
-            Moment::Before => "running",
-            Moment::After(status) => status.word(),
-            Moment::Failed => Status::Failed.word(),
-        };
-        let texts = [step.id.as_str(), status];
-        w.push(Instr::Load { local: SCOPE });
-        for (name, text) in HOOK_NAMES.iter().zip(texts) {
-            w.push(Instr::Text {
-                text: self.tables.text(text),
-            });
-            w.push(Instr::Put {
-                name: self.tables.text(name),
-            });
-        }
-        match failure {
-            Some(failure) => {
-                w.push(Instr::Load { local: failure });
-                w.push(Instr::FailureMap {});
-            }
-            None => w.push(Instr::EmptyMap {}),
-        }
-        w.push(Instr::Call { function });
-        w.push(Instr::Pop {});
-    }
-
-    pub fn has_hook(&self, moment: Moment) -> bool {
-        self.hooks[self.current][moment.index()].is_some()
-    }
-
-    /// A function that runs a hook: the variables, and what is known of a failure.
-    pub fn hook_function(&mut self, name: &str, script: &Script) -> u32 {
-        let text = self.tables.text(name);
-        let params = [Kind::Map, Kind::Map];
-        let function = self.code.declare(text, &params, &[Kind::Any]);
-        let mut w = Writer::new(params.len() as u8);
-        let wrong = w.label();
-        let error = self.tables.text(HOOK_NAMES[2]);
-        // What went wrong, as one more variable; nothing, when nothing did.
-        w.push(Instr::VarOrNull {
-            scope: 1,
-            name: self.tables.text("message"),
-        });
-        w.push(Instr::SetVar {
-            scope: SCOPE,
-            name: error,
-        });
-        let mut call = Arguments::new(HostKind::Hook);
-        call.fix_text(&mut self.tables, "event", name);
-        call.fix("timeout_ms", Literal::Int(HOOK_TIMEOUT_MS));
-        self.script(&mut w, &mut call, script, wrong);
-        if self.program.units[self.current].exports == Exports::Everything {
-            call.push("ambient", Instr::Load { local: SCOPE });
-        }
-        // A call belongs to a step; a hook belongs to whichever step it runs for.
-        let step = self.tables.step(name, StepKind::Bash, script.span);
-        call.ask(&mut w, &mut self.tables, step);
-        w.push(Instr::Return {});
-        w.bind(wrong);
-        self.hook_failed(&mut w);
-        w.push(Instr::Return {});
-        self.finished.push((function, w));
-        function
-    }
-
-    /// Warns with the message of the failure in a local. Where that is too long to be said, it goes on at the
-    /// label with what came of it on the stack.
-    fn warn_of(&mut self, w: &mut Writer, words: &str, failure: u8, unsaid: Label) {
-        w.push(Instr::Text {
-            text: self.tables.text(words),
-        });
-        w.push(Instr::Load { local: failure });
-        w.push(Instr::FailureMap {});
-        w.push(Instr::FieldOrNull {
-            name: self.tables.text("message"),
-        });
-        w.push(Instr::Concat { parts: 2 });
-        w.push(Instr::JumpFailed { to: w.to(unsaid) });
-        w.push(Instr::Warn {});
-    }
-
-    /// Says that a hook could not run: its text cannot be made. Stack: the failure, before and
-    /// after.
-    fn hook_failed(&mut self, w: &mut Writer) {
-        let (failure, unsaid) = (w.local(), w.label());
-        w.push(Instr::Store { local: failure });
-        self.warn_of(w, "a hook failed: ", failure, unsaid);
-        w.push(Instr::Take { local: failure });
-        w.bind(unsaid);
-        w.free(failure);
-    }
-}
-
-/// When a hook runs.
-#[derive(Clone, Copy)]
-pub enum Moment {
-    Before,
-    After(Status),
-    Failed,
-}
-
-impl Moment {
-    fn index(self) -> usize {
-        match self {
-            Moment::Before => 0,
-            Moment::After(_) => 1,
-            Moment::Failed => 2,
-        }
-    }
-}
-
-/// What stands before the names of the steps that failed, when an agent is told.
-const FAILURES: &str = "These steps failed:";
-
-/// What an agent says, in any case, when it has put a recipe right.
-const RECOVERED: &str = "STATUS: COMPLETE";
-
-/// Milliseconds that a hook may take.
-const HOOK_TIMEOUT_MS: i64 = 30_000;
 
 impl Operand for ScriptPart {
     fn emit(&self, w: &mut Writer, tables: &mut Tables) {

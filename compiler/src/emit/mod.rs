@@ -4,12 +4,14 @@
 //! every policy stands in the IR and becomes the instruction of the same name.
 
 mod action;
+mod agents;
 mod bind;
 mod branches;
 mod builder;
 mod expr;
 mod flow;
 mod graph;
+mod hooks;
 mod loops;
 mod recipe;
 mod rehearse;

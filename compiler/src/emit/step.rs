@@ -4,10 +4,10 @@
 //! on top, at a label for failures, the failure. So every way out of a step is a jump.
 
 use super::Emitter;
-use super::action::Moment;
 use super::bind::may_say;
 use super::builder::{Label, Writer};
 use super::expr::{self, DEPTH, SCOPE};
+use super::hooks::Moment;
 use crate::ir::{Action, Attempts, Growth, Guard, Literal, Node, OnFailure, Step, Store};
 use rrc_vm::fault::FailureKind;
 use rrc_vm::isa::{Builtin, Instr, Kind, Short, Status};
