@@ -10,6 +10,7 @@ use rrc_vm::flow::fit;
 use rrc_vm::text::kind_word;
 use rrc_vm::value::{Map, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::slice;
 
 /// Fields of a step that a map below it may have swallowed.
 const STEP_FIELDS: [&str; 11] = [
@@ -95,7 +96,6 @@ pub fn values(program: &Program, given: &Map, report: &mut Report) {
     let Some(unit) = program.units.first() else {
         return;
     };
-    let mut loops: Vec<&Each> = Vec::new();
     let mut set: Vec<&str> = Vec::new();
     for step in &unit.steps {
         visit::steps(step, &mut |step| {
@@ -103,7 +103,6 @@ pub fn values(program: &Program, given: &Map, report: &mut Report) {
             if let Node::Each(each) = &step.node {
                 let more = each.collect.iter().chain(&each.last).chain([&each.item]);
                 set.extend(more.map(|bind| bind.name.as_str()));
-                loops.push(each);
             }
         });
     }
@@ -113,7 +112,8 @@ pub fn values(program: &Program, given: &Map, report: &mut Report) {
     }
     let hidden = |name: &str| unit.secrets.iter().any(|secret| secret == name);
     // What a condition guards may be meant for other values; a template by itself judges its own.
-    let mut flows = Vec::new();
+    let (mut flows, mut loops) = (Vec::new(), Vec::new());
+    unguarded_loops(&unit.steps, &mut loops);
     if unit.result.is_none() && !calls {
         unguarded(&unit.steps, &mut flows);
     }
@@ -201,6 +201,22 @@ fn unguarded<'a>(steps: &'a [Step], found: &mut Vec<&'a Flow>) {
             Node::Seq(steps) | Node::Graph(Graph { steps, .. }) => unguarded(steps, found),
             Node::Par { branches, .. } => unguarded(branches, found),
             Node::Each(_) | Node::While(_) => {}
+        }
+    }
+}
+
+/// The loops over lists that run in any case.
+fn unguarded_loops<'a>(steps: &'a [Step], found: &mut Vec<&'a Each>) {
+    for step in steps.iter().filter(|step| step.guard.is_none()) {
+        match &step.node {
+            Node::Each(each) => {
+                found.push(each);
+                unguarded_loops(slice::from_ref(&each.body), found);
+            }
+            Node::While(body) => unguarded_loops(slice::from_ref(&body.body), found),
+            Node::Seq(steps) | Node::Graph(Graph { steps, .. }) => unguarded_loops(steps, found),
+            Node::Par { branches, .. } => unguarded_loops(branches, found),
+            Node::Act(_) => {}
         }
     }
 }
