@@ -292,7 +292,7 @@ fn steps_of_recipes_that_are_found_count_against_the_limit() {
         let args = ["run", "a.yaml", "--dialect", "amplihack"];
         let said = folder.rrc(&args).go().exits(code);
         if code > 0 {
-            said.out_has("more than 7 steps ran");
+            said.out_has("more steps ran than the 7 allowed");
         }
     }
 }

@@ -205,7 +205,7 @@ impl Walker<'_> {
             self.steps += 1;
             if self.steps > limit {
                 self.saw("step limit");
-                let message = format!("more than {limit} steps ran");
+                let message = format!("more steps ran than the {limit} allowed");
                 return Err(fail(FailureKind::StepLimit, message).into());
             }
         }

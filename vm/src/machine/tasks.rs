@@ -47,7 +47,7 @@ impl Machine {
         (self.steps > most).then(|| {
             fail(
                 FailureKind::StepLimit,
-                format!("more than {most} steps ran"),
+                format!("more steps ran than the {most} allowed"),
                 at,
             )
         })
