@@ -395,8 +395,8 @@ fn collect_step(step: Node<'_>, signs: &mut Signs) {
             }
         }
     }
-    for inner in steps(step) {
-        collect_step(inner, signs);
+    for inner in list(step, "steps") {
+        collect_step(*inner, signs);
     }
 }
 

@@ -264,10 +264,12 @@ fn comes_before(word: &str) -> bool {
 /// command here, and then nothing is said.
 fn prints_lines(source: &str) -> bool {
     let mut prints = false;
-    let is_end = |byte: &u8| matches!(byte, b'\n' | b';' | b'|' | b'&');
-    let pieces = source.as_bytes().split(is_end);
-    for piece in pieces.filter_map(|piece| std::str::from_utf8(piece).ok()) {
-        let mut piece = piece.trim();
+    let mut rest = source;
+    while !rest.is_empty() {
+        let is_end = |byte: u8| matches!(byte, b'\n' | b';' | b'|' | b'&');
+        let end = rest.bytes().position(is_end).unwrap_or(rest.len());
+        let mut piece = rest[..end].trim();
+        rest = rest.get(end + 1..).unwrap_or_default();
         let first = |piece: &str| piece.find(char::is_whitespace).unwrap_or(piece.len());
         while !piece.is_empty() && comes_before(&piece[..first(piece)]) {
             piece = piece[first(piece)..].trim_start();

@@ -245,29 +245,26 @@ impl Scan<'_, '_, '_> {
             self.lose(Refusal::Lost);
             return false;
         }
-        if first
-            && !simple.begun
-            && let Some(text) = word.plain()
-        {
-            match text {
-                "esac" if end == End::Case => {
+        if first && !simple.begun && !word.quoted {
+            match word.shape.as_slice() {
+                b"esac" if end == End::Case => {
                     self.pos = start;
                     return false;
                 }
-                "if" | "then" | "else" | "elif" | "fi" | "while" | "until" | "do" | "done"
-                | "esac" | "{" | "}" | "!" | "time" | "coproc" => return true,
-                "for" | "select" => {
+                b"if" | b"then" | b"else" | b"elif" | b"fi" | b"while" | b"until" | b"do"
+                | b"done" | b"esac" | b"{" | b"}" | b"!" | b"time" | b"coproc" => return true,
+                b"for" | b"select" => {
                     self.for_words();
                     return true;
                 }
-                "case" => {
+                b"case" => {
                     if self.enter() {
                         self.case();
                         self.leave();
                     }
                     return true;
                 }
-                "function" => {
+                b"function" => {
                     self.blanks();
                     let name = Around::new(Place::Name).refuse(Refusal::FunctionName);
                     let name = self.word(name, Mode::Plain);
@@ -280,7 +277,7 @@ impl Scan<'_, '_, '_> {
                     }
                     return true;
                 }
-                "[[" => {
+                b"[[" => {
                     self.test();
                     return true;
                 }
