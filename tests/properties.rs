@@ -39,7 +39,7 @@ use std::collections::BTreeMap;
 const PROGRAMS: u64 = 4_000;
 
 /// What a few of the programs, or many of them, must come to: else the law holds for little.
-const REACHED: [(&str, u32); 33] = [
+const REACHED: [(&str, u32); 34] = [
     ("agent", 300),
     ("approve", 100),
     ("bad json", 100),
@@ -68,6 +68,7 @@ const REACHED: [(&str, u32); 33] = [
     ("skipped", 500),
     ("sleep", 50),
     ("step limit", 50),
+    ("limit not forgiven", 20),
     ("stop", 400),
     ("tried again", 300),
     ("until", 200),

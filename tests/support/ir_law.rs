@@ -29,7 +29,10 @@ pub type Seen = BTreeMap<&'static str, u32>;
 /// the two differ.
 pub fn compiled_is_walked(seed: u64, orders: u64) -> Result<Option<Seen>, String> {
     let program = ir_generate::program(seed);
-    let replies = Seeded { seed };
+    let replies = Seeded {
+        seed,
+        limited: program.units[0].limits.steps < u32::MAX,
+    };
     let inputs = program.units[0].inputs.iter();
     let mut variables: Map = inputs
         .map(|input| (input.name.as_str().into(), literal(&input.default)))
@@ -84,6 +87,9 @@ fn plan(program: &Program) -> Result<Verified, String> {
 /// Replies that depend on who asks, and on nothing else.
 struct Seeded {
     seed: u64,
+    /// Whether the machine has a limit of steps: then a recipe that is called says that it was
+    /// reached. Nothing runs at once in such a program, as it would end where that comes to.
+    limited: bool,
 }
 
 const OUTPUTS: [&str; 12] = [
@@ -112,7 +118,7 @@ impl Replies for Seeded {
             HostKind::Approve | HostKind::Validate | HostKind::Preflight if !random.once_in(4) => {
                 Value::Null
             }
-            _ if random.once_in(3) => failure(&mut random),
+            _ if random.once_in(3) => failure(&mut random, self.limited),
             _ => {
                 let mut fields = Map::default();
                 let stdout = match random.below(12) {
@@ -131,8 +137,11 @@ impl Replies for Seeded {
     }
 }
 
-fn failure(random: &mut Random) -> Value {
-    let kind = FailureKind::ALL[random.below(FailureKind::ALL.len())];
+fn failure(random: &mut Random, limited: bool) -> Value {
+    let kind = match FailureKind::ALL[random.below(FailureKind::ALL.len())] {
+        FailureKind::StepLimit if !limited => FailureKind::Message,
+        kind => kind,
+    };
     let mut fields = Map::default();
     match random.below(6) {
         0 => {}

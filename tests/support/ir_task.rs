@@ -48,11 +48,12 @@ pub fn binds_value(step: &Step) -> bool {
 }
 
 /// Whether a program could not be started at all.
-pub fn cannot_start(failure: &Failure) -> bool {
+pub fn comes_again(failure: &Failure) -> bool {
     use FailureKind::{CommandNotFound, InvalidCwd, PermissionDenied, SpawnFailed};
+    use FailureKind::{DepthLimit, StepLimit};
     matches!(
         failure.kind,
-        CommandNotFound | InvalidCwd | PermissionDenied | SpawnFailed
+        CommandNotFound | InvalidCwd | PermissionDenied | SpawnFailed | DepthLimit | StepLimit
     )
 }
 

@@ -6,7 +6,7 @@
 
 use super::ir_eval::{call, eval, fail, is_true};
 use super::ir_task::{
-    Given, Iterations, Shadow, Task, binds_value, bound_names, calls, cannot_start, set,
+    Given, Iterations, Shadow, Task, binds_value, bound_names, calls, comes_again, set,
 };
 use super::ir_trace::{AtOnce, Trace};
 use rrc_compiler::ir::{
@@ -31,6 +31,8 @@ pub enum Out {
     Failed(Rc<Failure>),
     /// The unit ends here as if it had come to its end.
     Ended,
+    /// The run ends, whatever the steps around would forgive.
+    Over(Rc<Failure>),
     /// The program does more than a test has time for.
     TooLong,
 }
@@ -92,7 +94,7 @@ pub fn walk(program: &Program, replies: &dyn Replies, variables: Map, most: u32)
     let outcome = match walker.steps(&program.units[0].steps, false, &mut task) {
         Ok(_) => Value::Null,
         Err(Out::Ended) => Value::text("partial"),
-        Err(Out::Failed(failure)) => Value::Failure(failure),
+        Err(Out::Failed(failure) | Out::Over(failure)) => Value::Failure(failure),
         Err(Out::TooLong) => return None,
     };
     walker.trace.record("");
@@ -179,6 +181,10 @@ impl Walker<'_> {
                     .end(&parent, &task.record, "failed", &failure_value);
                 match step.on_failure {
                     OnFailure::Stop => Err(Out::Failed(failure)),
+                    _ if failure.kind == FailureKind::StepLimit => {
+                        self.saw("limit not forgiven");
+                        Err(Out::Over(failure))
+                    }
                     OnFailure::SkipRest => Err(Out::Ended),
                     OnFailure::Continue { .. } => Ok((None, value)),
                 }
@@ -187,6 +193,11 @@ impl Walker<'_> {
                 self.trace
                     .end(&parent, &task.record, "completed", &Value::Null);
                 Err(Out::Ended)
+            }
+            Err((out @ Out::Over(_), _)) => {
+                self.trace
+                    .end(&parent, &task.record, "cancelled", &cancelled());
+                Err(out)
             }
             Err((Out::TooLong, _)) => Err(Out::TooLong),
         };
@@ -295,7 +306,7 @@ impl Walker<'_> {
                 other => return other,
             };
             let code = field(&failure.data, "exit_code");
-            let hopeless = cannot_start(&failure) || matches!(code, Some(Value::Int(126 | 127)));
+            let hopeless = comes_again(&failure) || matches!(code, Some(Value::Int(126 | 127)));
             if hopeless && !last {
                 self.saw("hopeless");
             }
@@ -392,7 +403,7 @@ impl Walker<'_> {
         self.saw("deadline");
         let before = (task.scope.clone(), task.bound.clone());
         let done = body(self, task);
-        if matches!(done, Err(Out::Failed(_))) {
+        if matches!(done, Err(Out::Failed(_) | Out::Over(_))) {
             (task.scope, task.bound) = before;
         }
         done
@@ -558,7 +569,7 @@ impl Walker<'_> {
             let iteration = Some((id, at as i64 + 1));
             match self.step(&each.body, iteration, true, &mut own) {
                 Ok(ended) => run.add(ended),
-                Err(Out::TooLong) => return Err(Out::TooLong),
+                Err(out @ (Out::TooLong | Out::Over(_))) => return Err(out),
                 Err(out) => {
                     run.add(Given::default());
                     first = Some(worse(first, out));
@@ -647,7 +658,7 @@ impl Walker<'_> {
                 }));
             }
             match out {
-                Some(Out::TooLong) => return Err(Out::TooLong),
+                Some(out @ (Out::TooLong | Out::Over(_))) => return Err(out),
                 Some(out) => first = Some(worse(first, out)),
                 None => {}
             }
@@ -657,6 +668,16 @@ impl Walker<'_> {
         }
         first.map_or(Ok(given), Err)
     }
+}
+
+/// What a step that was open came to when the run ended.
+fn cancelled() -> Value {
+    Value::Failure(Rc::new(Failure {
+        kind: FailureKind::Cancelled,
+        message: FailureKind::Cancelled.sentence().into(),
+        data: Value::Null,
+        at: 0,
+    }))
 }
 
 /// Of what ran at once the first failure counts, and before what only ended the unit.

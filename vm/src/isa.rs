@@ -538,7 +538,7 @@ instructions! {
     0x9a "iteration" Iteration(step: Step) [Int] => [Step] (next) 4 "say that an iteration of a step starts";
     0x9b "step_attempt" StepAttempt() [Step] => [Step] (next) 2 "say that the open step is tried again";
     0x9c "step_output" StepOutput() [Step Data] => [Step] (next) 2 "say what the open step stored";
-    0x9d "step_end" StepEnd(status: Status) [Step Any] => [] (next) 4 "say that the open step ended, and how; a failure ends it as failed whatever the status says, and is forgiven unless the status is `failed`";
+    0x9d "step_end" StepEnd(status: Status) [Step Any] => [] (next) 4 "say that the open step ended, and how; a failure ends it as failed whatever the status says, and is forgiven unless the status is `failed`; that more steps ran than allowed never is, and the run stops";
     0x9e "warn" Warn() [Data] => [] (next) 2 "say something that is not a failure";
     0x9f "step_begin_below" StepBeginBelow(step: Step) [Any] => [Step Any] (next) 4 "say that a step starts; what is on top stays there";
     0xa0 "step_start" StepStart(step: ShortStep, to: Label) [] => [Step] (branch Step Any) 5 "step_begin, and count the step; go to the label with a failure past the limit of the plan";

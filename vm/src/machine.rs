@@ -335,6 +335,10 @@ impl Machine {
                 Exit::Stops(outcome) => {
                     self.stop(outcome, &ending::failure(FailureKind::Cancelled, at));
                 }
+                Exit::Exceeds(note, outcome) => {
+                    self.said.push_back(Poll::Note(note));
+                    self.stop(outcome, &ending::failure(FailureKind::Cancelled, at));
+                }
                 Exit::Fault(kind) => self.fault(kind, at),
             }
         }
@@ -510,5 +514,7 @@ enum Exit {
     Call(Call),
     Returns,
     Stops(Value),
+    /// The same, by a limit that no plan can set aside; the step that it has ended is to be told of.
+    Exceeds(Note, Value),
     Fault(FaultKind),
 }

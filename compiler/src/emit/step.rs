@@ -455,7 +455,8 @@ impl Emitter<'_> {
         w.bind(done);
     }
 
-    /// Goes to `give_up` if trying again cannot help: the program cannot be run at all.
+    /// Goes to `give_up` if trying again cannot help: the program cannot be run at all, or a limit
+    /// of the run is reached.
     fn is_final(&mut self, w: &mut Writer, failure: u8, give_up: Label, give_up_over: Label) {
         let exit_code = self.tables.text("exit_code");
         let codes = self
@@ -470,7 +471,7 @@ impl Emitter<'_> {
         });
         w.push(Instr::JumpIf { to: w.to(give_up) });
         // Of a command that no shell stands before, the code does not say that there is no such program.
-        let kinds = UNSTARTABLE.map(|kind| Literal::Text(kind.word().to_string()));
+        let kinds = FINAL.map(|kind| Literal::Text(kind.word().to_string()));
         let kinds = self.tables.literal(&Literal::List(kinds.into()));
         w.push(Instr::Load { local: failure });
         w.push(Instr::FailureMap {});
@@ -599,11 +600,13 @@ impl Emitter<'_> {
 }
 
 /// What a failure is of that comes again however often it is tried.
-const UNSTARTABLE: [FailureKind; 4] = [
+const FINAL: [FailureKind; 6] = [
     FailureKind::CommandNotFound,
     FailureKind::PermissionDenied,
     FailureKind::InvalidCwd,
     FailureKind::SpawnFailed,
+    FailureKind::StepLimit,
+    FailureKind::DepthLimit,
 ];
 
 /// Where control goes from a try.

@@ -88,12 +88,20 @@ impl Machine {
         task.stack.pop();
         task.close(record);
         let said = Status::from_byte(status).unwrap_or(Status::Failed);
-        Ok(Exit::Note(Note::End {
+        let forgiven = failed && said != Status::Failed;
+        let end = |value, forgiven| Note::End {
             record,
             status: if failed { Status::Failed } else { said },
             value,
-            forgiven: failed && said != Status::Failed,
-        }))
+            forgiven,
+        };
+        // The limit is the machine's: no plan goes on where it is reached.
+        Ok(match &value {
+            Value::Failure(failure) if forgiven && failure.kind == FailureKind::StepLimit => {
+                Exit::Exceeds(end(value.clone(), false), value)
+            }
+            _ => Exit::Note(end(value, forgiven)),
+        })
     }
 
     /// Start a task; the set it belongs to stands below its parameters, which are taken.
