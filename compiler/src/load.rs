@@ -13,14 +13,15 @@ use crate::dialect::choose::{Choice, Pins};
 use crate::dialect::{self, Dialect, Lowered, Parent, template, unique_ids, unknown_step};
 use crate::doc::Schema;
 use crate::ir::flow::Flow;
-use crate::ir::{Action, ExprKind, Literal, Node, Part, Program, Step, Text, Unit, visit};
+use crate::ir::{Action, Call, ExprKind, Literal, Node, Part, Program, Text, Unit, visit};
+use crate::schedule;
 use crate::source::{SourceId, Sources, Span};
 use crate::spelling::Near;
 use crate::suppress::Ignore;
 use crate::world::World;
 use alone::{Alone, Found, Terms};
 use extends::merge;
-use findings::missing;
+use findings::{missing, missing_by_value};
 use rrc_vm::text::render;
 use rrc_vm::value::Map;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -303,7 +304,33 @@ impl Loader<'_> {
 
     /// Reads everything that is called, each file once.
     fn follow(&mut self) {
-        let mut at = 0;
+        self.follow_from(0);
+        if self.options.open || self.units.is_empty() {
+            return;
+        }
+        // Names that are made of values: those of the first recipe that nothing changes. What is
+        // called by such a name may change them, so it is read before that is known.
+        let mut settled = self.settled(false);
+        if settled.is_empty() {
+            return;
+        }
+        let first = self.units.len();
+        let missing = loop {
+            let (used, missing) = self.find_by_values(&settled);
+            self.follow_from(first);
+            let still = self.settled(true);
+            if !missing.is_empty() || used.iter().all(|name| still.contains_key(name)) {
+                break missing;
+            }
+            settled.retain(|name, _| still.contains_key(name));
+        };
+        self.report.findings.extend(missing);
+        self.drop_uncalled(first);
+    }
+
+    /// Reads what the units from this one on call by names that stand there.
+    fn follow_from(&mut self, first: usize) {
+        let mut at = first;
         while at < self.units.len() {
             if !reaches_out(&self.units[at].unit) {
                 at += 1;
@@ -311,22 +338,14 @@ impl Loader<'_> {
             }
             let mut steps = std::mem::take(&mut Arc::make_mut(&mut self.units[at].unit).steps);
             let (path, dialect) = (self.units[at].path.clone(), self.units[at].dialect);
-            let secrets = self.units[at].unit.secrets.clone();
-            let settled = match at {
-                0 if !self.options.open => settled(&self.units[0].unit, &steps),
-                _ => FxHashMap::default(),
-            };
             for step in &mut steps {
                 visit::calls_mut(step, &mut |call| {
-                    // A name that is known only at run time is found at run time.
-                    let Some((name, sure)) = self.name(&call.recipe, &settled, &secrets) else {
-                        return;
-                    };
-                    // A step of a parent looks beside the parent.
-                    let written = self.paths.get(&call.recipe.span.source);
-                    let from = written.unwrap_or(&path).clone();
-                    if sure || self.world.find_recipe(&name, &from).is_some() {
-                        call.target = self.target(&name, &from, dialect, call.recipe.span);
+                    if let Some(name) = call.recipe.as_literal() {
+                        let from = self.beside(call, &path);
+                        call.target = self.target(name, &from, dialect).unwrap_or_else(|known| {
+                            self.report.add(missing(name, call.recipe.span, &known));
+                            None
+                        });
                     }
                 });
                 visit::flows_mut(step, &mut |flow| {
@@ -337,6 +356,122 @@ impl Loader<'_> {
             }
             Arc::make_mut(&mut self.units[at].unit).steps = steps;
             at += 1;
+        }
+    }
+
+    /// A step of a parent looks beside the parent.
+    fn beside(&self, call: &Call, path: &str) -> String {
+        let written = self.paths.get(&call.recipe.span.source);
+        written.map_or(path, String::as_str).to_string()
+    }
+
+    /// Finds what the first recipe calls by names that are made of these values, and nothing that it
+    /// calls by others; the names of the values that were of use, and what is not there.
+    fn find_by_values(
+        &mut self,
+        settled: &FxHashMap<String, String>,
+    ) -> (Vec<String>, Vec<Diagnostic>) {
+        let (mut used, mut missing) = (Vec::new(), Vec::new());
+        let root = Arc::make_mut(&mut self.units[0].unit);
+        let mut steps = std::mem::take(&mut root.steps);
+        let (path, dialect) = (self.units[0].path.clone(), self.units[0].dialect);
+        for step in &mut steps {
+            visit::calls_mut(step, &mut |call| {
+                if call.recipe.as_literal().is_some() {
+                    return;
+                }
+                call.target = None;
+                let Some((name, values)) = made_of(&call.recipe, settled) else {
+                    return;
+                };
+                let from = self.beside(call, &path);
+                match self.target(&name, &from, dialect) {
+                    Ok(target) => {
+                        used.extend(values.into_iter().map(str::to_string));
+                        call.target = target;
+                    }
+                    Err(known) => {
+                        let span = call.recipe.span;
+                        let mut finding =
+                            missing_by_value(&name, span, values.first().unwrap_or(&""), &known);
+                        // Another value may be given some day.
+                        if self.options.given.is_none() {
+                            finding = finding.severity(Severity::Warning);
+                        }
+                        missing.push(finding);
+                    }
+                }
+            });
+        }
+        Arc::make_mut(&mut self.units[0].unit).steps = steps;
+        (used, missing)
+    }
+
+    /// What the variables of the first recipe hold as long as it runs, as texts, where anything that is
+    /// called may be known by that; with `others` if no recipe that is still to be found changes them.
+    fn settled(&self, others: bool) -> FxHashMap<String, String> {
+        let unit = &self.units[0].unit;
+        let mut settled: FxHashMap<String, String> = FxHashMap::default();
+        if !calls_by_value(unit) {
+            return settled;
+        }
+        for input in &unit.inputs {
+            if let Literal::Text(text) = &input.default
+                && !text.is_empty()
+            {
+                settled.insert(input.name.clone(), text.clone());
+            }
+        }
+        for (name, value) in self.options.given.into_iter().flatten() {
+            settled.insert(name.to_string(), render(value).to_string());
+        }
+        // What it names is nobody's business; the run will find it.
+        settled.retain(|name, _| !unit.secrets.contains(name));
+        let units = self.units.iter().map(|read| Arc::clone(&read.unit));
+        let program = Program {
+            units: units.collect(),
+        };
+        let set = schedule::set_by_all(&program, &unit.steps);
+        if others && set.others {
+            settled.clear();
+        }
+        for name in &set.names {
+            settled.remove(name);
+        }
+        // The variable of a loop hides another of its name.
+        for step in &unit.steps {
+            visit::steps(step, &mut |step| {
+                if let Node::Each(each) = &step.node {
+                    settled.remove(&each.item.name);
+                }
+            });
+        }
+        settled
+    }
+
+    /// Forgets recipes that were read, from this one on, and are called by none after all.
+    fn drop_uncalled(&mut self, first: usize) {
+        let mut called: FxHashSet<usize> = FxHashSet::default();
+        let mut ways = vec![0];
+        while let Some(at) = ways.pop() {
+            if called.insert(at) {
+                for step in &self.units[at].unit.steps {
+                    visit::calls(step, &mut |call| ways.extend(call.target));
+                }
+            }
+        }
+        let left = |at: &usize| *at < first || called.contains(at);
+        if (0..self.units.len()).all(|at| left(&at)) {
+            return;
+        }
+        let kept: Vec<usize> = (0..self.units.len()).filter(left).collect();
+        let moved = |target: usize| kept.iter().position(|at| *at == target);
+        let mut all: Vec<Option<Read>> = self.units.drain(..).map(Some).collect();
+        self.units = kept.iter().filter_map(|at| all[*at].take()).collect();
+        for read in &mut self.units {
+            for step in &mut Arc::make_mut(&mut read.unit).steps {
+                visit::calls_mut(step, &mut |call| call.target = call.target.and_then(moved));
+            }
         }
     }
 
@@ -380,55 +515,18 @@ impl Loader<'_> {
         }
     }
 
-    /// The name of a recipe, if it is in the file or made of values that are given, or of defaults
-    /// that no step changes; and whether that is sure: another value may be given some day.
-    fn name(
-        &self,
-        text: &Text,
-        settled: &FxHashMap<String, String>,
-        secrets: &[String],
-    ) -> Option<(String, bool)> {
-        let mut name = String::new();
-        let mut sure = true;
-        for part in &text.parts {
-            match part {
-                Part::Literal(literal) => name.push_str(literal),
-                Part::Value { expr, .. } => {
-                    let ExprKind::Var { name: variable, .. } = &expr.kind else {
-                        return None;
-                    };
-                    // What it names is nobody's business; the run will find it.
-                    if secrets.contains(variable) {
-                        return None;
-                    }
-                    let given = self.options.given.map(|given| given.get(variable.as_str()));
-                    match given {
-                        Some(Some(value)) => name.push_str(&render(value)),
-                        other => {
-                            sure &= other.is_some();
-                            name.push_str(settled.get(variable)?);
-                        }
-                    }
-                }
-            }
-        }
-        Some((name, sure))
-    }
-
+    /// The recipe of a name, if that can be read; if there is none, those that there are.
     fn target(
         &mut self,
         name: &str,
         from: &str,
         dialect: &'static Dialect,
-        span: Span,
-    ) -> Option<usize> {
+    ) -> Result<Option<usize>, Vec<String>> {
         let Some(path) = self.world.find_recipe(name, from) else {
-            let known = self.world.known_recipes(name, from);
-            self.report.add(missing(name, span, &known));
-            return None;
+            return Err(self.world.known_recipes(name, from));
         };
         if let Some(known) = self.known.get(&path) {
-            return *known;
+            return Ok(*known);
         }
         let read = self.file(&path, Some(dialect), &mut vec![path.clone()]);
         let number = read.unit.map(|unit| {
@@ -441,7 +539,7 @@ impl Loader<'_> {
             self.units.len() - 1
         });
         self.known.insert(path, number);
-        number
+        Ok(number)
     }
 }
 
@@ -462,27 +560,34 @@ fn reaches_out(unit: &Unit) -> bool {
     found
 }
 
-/// The variables of a unit that hold their defaults as long as nobody gives them others.
-fn settled(unit: &Unit, steps: &[Step]) -> FxHashMap<String, String> {
-    let mut settled: FxHashMap<String, String> = FxHashMap::default();
-    for input in &unit.inputs {
-        if let Literal::Text(text) = &input.default
-            && !text.is_empty()
-        {
-            settled.insert(input.name.clone(), text.clone());
-        }
-    }
-    for step in steps {
-        let program = Program::default();
-        for name in crate::schedule::set_by(&program, step).names {
-            settled.remove(&name);
-        }
-        // The variable of a loop hides another of its name.
-        visit::steps(step, &mut |step| {
-            if let Node::Each(each) = &step.node {
-                settled.remove(&each.item.name);
-            }
+/// Whether a unit calls a recipe by a name that has values in it.
+fn calls_by_value(unit: &Unit) -> bool {
+    let mut found = false;
+    for step in &unit.steps {
+        visit::calls(step, &mut |call| {
+            found |= call.recipe.as_literal().is_none();
         });
     }
-    settled
+    found
+}
+
+/// The name that is made of these values, and the names of those; none if others stand in it.
+fn made_of<'t>(
+    text: &'t Text,
+    settled: &FxHashMap<String, String>,
+) -> Option<(String, Vec<&'t str>)> {
+    let (mut name, mut values) = (String::new(), Vec::new());
+    for part in &text.parts {
+        match part {
+            Part::Literal(literal) => name.push_str(literal),
+            Part::Value { expr, .. } => {
+                let ExprKind::Var { name: variable, .. } = &expr.kind else {
+                    return None;
+                };
+                name.push_str(settled.get(variable)?);
+                values.push(variable.as_str());
+            }
+        }
+    }
+    Some((name, values))
 }

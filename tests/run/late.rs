@@ -71,6 +71,47 @@ fn variables_are_shared_as_with_every_recipe() {
 }
 
 #[test]
+fn a_default_that_a_called_recipe_changes_names_nothing_before() {
+    let folder = Folder::new();
+    for (name, set) in [
+        ("pick", "which: last"),
+        ("first", "got: first"),
+        ("last", "got: last"),
+    ] {
+        let (set, value) = set.split_once(": ").unwrap();
+        let text =
+            format!("name: {name}\nsteps:\n- {{id: q, command: echo {value}, output: {set}}}\n");
+        folder.write(&format!("{name}.yaml"), text);
+    }
+    let recipe = |default: &str, steps: &str| {
+        format!(
+            "# rrc: dialect = amplihack\nname: t\ncontext: {{which: {default}}}\nsteps:\n{steps}"
+        )
+    };
+    let call = |id: &str| format!("- {{id: {id}, recipe: '{{{{which}}}}'}}\n");
+    let picked = format!("- {{id: pick, recipe: pick}}\n{}", call("call"));
+    folder.write("a.yaml", recipe("first", &picked));
+    assert_eq!(run(&folder, &[], 0)["context"]["got"], "last");
+    let given = run(&folder, &["--set", "which=first"], 0);
+    assert_eq!(given["context"]["got"], "last");
+    // One that changes its own name is not called by it again.
+    folder.write(
+        "a.yaml",
+        recipe("pick", &[call("one"), call("two")].concat()),
+    );
+    assert_eq!(run(&folder, &[], 0)["context"]["got"], "last");
+    // What nothing changes is found before anything runs, and so is that it is not there.
+    let begun = format!("- {{id: begin, command: touch begun}}\n{}", call("call"));
+    folder.write("a.yaml", recipe("none", &begun));
+    let said = folder.rrc(&["run", "a.yaml"]).go().exits(2).err;
+    assert!(
+        said.contains("no recipe `none`, which `which` names"),
+        "{said}"
+    );
+    assert!(!folder.file("begun").exists());
+}
+
+#[test]
 fn what_is_not_found_or_does_not_end_fails_its_step() {
     let steps = format!(
         "{PICK}- {{id: none, type: recipe, recipe: '{{{{which}}}}-more', on_error: continue}}\n\

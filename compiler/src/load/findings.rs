@@ -20,6 +20,16 @@ pub fn missing(name: &str, span: Span, known: &[String]) -> Diagnostic {
     }
 }
 
+/// The same of a name that this variable, if not others, stands for.
+pub fn missing_by_value(name: &str, span: Span, variable: &str, known: &[String]) -> Diagnostic {
+    let message = format!("there is no recipe `{name}`, which `{variable}` names");
+    let finding = Diagnostic::new(&codes::MISSING_RECIPE, span, message);
+    match nearest(name, known.iter().map(String::as_str)) {
+        Some(near) => finding.did_you_mean(near),
+        None => finding.help(format!("give `{variable}` the name of a recipe")),
+    }
+}
+
 pub fn unreadable(path: &str, source: SourceId, error: ReadError) -> Diagnostic {
     let (code, message, help) = match error {
         ReadError::NotFound => (
