@@ -431,7 +431,7 @@ impl Loader<'_> {
         let program = Program {
             units: units.collect(),
         };
-        let set = schedule::set_by_all(&program, &unit.steps);
+        let set = schedule::changed_by_all(&program, &unit.steps);
         if others && set.others {
             settled.clear();
         }

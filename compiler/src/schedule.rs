@@ -167,25 +167,37 @@ pub fn set_by<'a>(program: &'a Program, step: &'a Step) -> Set {
 
 /// The same for steps that run one after the other.
 pub fn set_by_all<'a>(program: &'a Program, steps: &'a [Step]) -> Set {
-    let mut names = Names {
-        program,
-        set: Set::default(),
-        known: FxHashSet::default(),
-        seen: Vec::new(),
-    };
-    steps.iter().for_each(|step| names.step(step));
-    names.set
+    Names::of(program, steps, true)
+}
+
+/// The same of variables that there are before: a default of a recipe that is called leaves them.
+pub fn changed_by_all<'a>(program: &'a Program, steps: &'a [Step]) -> Set {
+    Names::of(program, steps, false)
 }
 
 struct Names<'a> {
     program: &'a Program,
     set: Set,
+    /// Whether defaults of recipes that are called count.
+    defaults: bool,
     known: FxHashSet<&'a str>,
     /// Units that have been looked at.
     seen: Vec<usize>,
 }
 
 impl<'a> Names<'a> {
+    fn of(program: &'a Program, steps: &'a [Step], defaults: bool) -> Set {
+        let mut names = Names {
+            program,
+            set: Set::default(),
+            defaults,
+            known: FxHashSet::default(),
+            seen: Vec::new(),
+        };
+        steps.iter().for_each(|step| names.step(step));
+        names.set
+    }
+
     fn add(&mut self, name: &'a str) {
         if self.known.insert(name) {
             self.set.names.push(name.to_string());
@@ -237,7 +249,9 @@ impl<'a> Names<'a> {
         };
         self.seen.push(target);
         let unit = &self.program.units[target];
-        unit.inputs.iter().for_each(|input| self.add(&input.name));
+        if self.defaults {
+            unit.inputs.iter().for_each(|input| self.add(&input.name));
+        }
         unit.steps.iter().for_each(|step| self.step(step));
     }
 }

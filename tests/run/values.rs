@@ -444,3 +444,19 @@ fn values_from_a_pipe_are_read_once() {
     let said = folder.sh(script).go().exits(0);
     assert_eq!(said.json()["context"]["o"], "true\n");
 }
+
+#[test]
+fn a_value_that_a_called_recipe_replaces_is_not_judged() {
+    let folder = Folder::with(
+        "a.yaml",
+        "# rrc: dialect = amplihack\nname: t\ncontext: {x: none}\nsteps:\n\
+         - {id: find, recipe: find}\n- {id: each, foreach: '{{x}}', command: 'echo {{item}}'}\n",
+    );
+    folder.write(
+        "find.yaml",
+        "name: find\nsteps:\n- {id: q, command: \"echo '[1]'\", parse_json: true, output: x}\n",
+    );
+    for args in [&[][..], &["--set", "x=some"]] {
+        assert_eq!(run(&folder, args, 0)["context"]["each"], 1);
+    }
+}

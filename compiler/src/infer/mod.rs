@@ -18,11 +18,13 @@ use crate::ir::{
     Action, Bind, Call, Each, Expr, ExprKind, Graph, Input, Literal, Node, OnFailure, Program,
     Read, SESSION, SESSION_FIELDS, Step, Store, Unit, While,
 };
+use crate::schedule;
 use crate::source::Span;
 use output::Printed;
 use rrc_vm::text;
 use rrc_vm::value::Map;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
+use std::cell::LazyCell;
 use std::collections::hash_map::Entry;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -304,10 +306,19 @@ impl<'a> Work<'a> {
                     }
                 });
             }
-            let called = number > 0 || main_is_called;
+            if number > 0 || main_is_called || facts.open {
+                continue;
+            }
+            // Also what is called may set them.
+            let changed = LazyCell::new(|| {
+                let changed = schedule::changed_by_all(self.program, &unit.steps);
+                FxHashSet::from_iter(changed.names)
+            });
+            let calls = self.program.units.len() > 1;
             for input in &unit.inputs {
-                let open = called || facts.open || outside.is_open(&input.name);
-                if !open && !facts.set_at.contains_key(input.name.as_str()) {
+                let set = facts.set_at.contains_key(input.name.as_str());
+                let set = set || calls && changed.contains(&input.name);
+                if !set && !outside.is_open(&input.name) {
                     facts.defaults.insert(&input.name, input);
                 }
             }

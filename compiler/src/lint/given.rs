@@ -5,6 +5,7 @@ use crate::codes;
 use crate::diagnostic::{Diagnostic, Fix, Report, is_plural, is_slip};
 use crate::ir::flow::Flow;
 use crate::ir::{Action, Call, Each, ExprKind, Graph, Node, Program, Step, visit};
+use crate::schedule;
 use crate::spelling::Near;
 use rrc_vm::flow::fit;
 use rrc_vm::text::kind_word;
@@ -96,13 +97,15 @@ pub fn values(program: &Program, given: &Map, report: &mut Report) {
     let Some(unit) = program.units.first() else {
         return;
     };
-    let mut set: Vec<&str> = Vec::new();
+    let changed = schedule::changed_by_all(program, &unit.steps);
+    if changed.others {
+        return;
+    }
+    let mut set: Vec<&str> = changed.names.iter().map(String::as_str).collect();
     for step in &unit.steps {
         visit::steps(step, &mut |step| {
-            set.extend(step.bind.iter().map(|bind| bind.name.as_str()));
             if let Node::Each(each) = &step.node {
-                let more = each.collect.iter().chain(&each.last).chain([&each.item]);
-                set.extend(more.map(|bind| bind.name.as_str()));
+                set.push(&each.item.name);
             }
         });
     }
