@@ -8,8 +8,8 @@ use crate::ir::evaluate::{Look, Names, evaluate};
 use crate::ir::flow::{Stage, Term, TermKind, Times, Work};
 use crate::ir::visit;
 use crate::ir::{
-    Action, Call, Expr, ExprKind, Graph, Guard, Node, Program, RunLimits, Script, ScriptPart, Step,
-    Text, Truth,
+    Action, Call, Expr, ExprKind, Graph, Guard, Node, OnFailure, Program, RunLimits, Script,
+    ScriptPart, Step, Text, Truth,
 };
 use crate::schedule::set_by;
 use rrc_vm::flow;
@@ -17,7 +17,7 @@ use rrc_vm::machine::{Machine, Poll};
 use rrc_vm::plan::StepKind;
 use rrc_vm::policy;
 use rrc_vm::shell::{quote_words, readable};
-use rrc_vm::text::render;
+use rrc_vm::text::{json_text, render};
 use rrc_vm::value::{Map, Value};
 use rrc_vm::verify::verify;
 use std::rc::Rc;
@@ -155,6 +155,7 @@ impl Sketch<'_> {
         if planned.skipped {
             return planned;
         }
+        let before = self.may_leave_nothing(step).then(|| self.known.clone());
         match &step.node {
             Node::Act(action) => self.action(action, &mut planned),
             Node::Seq(steps) | Node::Graph(Graph { steps, .. }) => {
@@ -192,7 +193,20 @@ impl Sketch<'_> {
             }
         }
         step.bind.iter().for_each(|bind| self.forget(&bind.name));
+        if let Some(before) = before {
+            let same = |name: &str, value: &Value| {
+                let before = before.get(name);
+                before.is_some_and(|before| json_text(before) == json_text(value))
+            };
+            self.known.retain(|name, value| same(name, value));
+        }
         planned
+    }
+
+    /// Whether what a step sets may not be there after it: it may not run, or fail and be forgiven.
+    fn may_leave_nothing(&self, step: &Step) -> bool {
+        let runs = step.guard.as_ref().map(|guard| self.decide(guard));
+        runs.is_some_and(|runs| runs != Some(true)) || step.on_failure != OnFailure::Stop
     }
 
     /// What a turn of a loop sets is not known in the next one.

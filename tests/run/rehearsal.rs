@@ -54,6 +54,35 @@ fn a_rehearsal_decides_what_is_certain() {
     assert_eq!(step(step(&all, "call"), "h")["status"], "planned");
 }
 
+/// What a recipe sets is not certain where it may not be called, or may fail and be forgiven.
+#[test]
+fn a_rehearsal_does_not_know_whether_a_call_sets_anything() {
+    let folder = Folder::new();
+    folder.write(
+        "sub.yaml",
+        "name: sub\ncontext: {fresh: 1}\nsteps:\n- {id: q, command: echo}\n",
+    );
+    let call = "context: {mode: fast}, recipe: sub";
+    for (how, status) in [
+        ("condition: \"go == 'yes'\"", "planned"),
+        ("continue_on_error: true", "planned"),
+        ("condition: \"mode == 'safe'\"", "skipped"),
+    ] {
+        folder.write(
+            "a.yaml",
+            format!(
+                "# rrc: dialect = amplihack\nname: a\ncontext: {{mode: safe}}\nsteps:\n\
+                 - {{id: go, command: echo no}}\n- {{id: call, {how}, {call}}}\n\
+                 - {{id: use, condition: \"mode == 'safe'\", command: echo}}\n\
+                 - {{id: new, condition: fresh == null, command: echo}}\n"
+            ),
+        );
+        let all = run(&folder, &["--dry-run"], 0);
+        assert_eq!(step(&all, "use")["status"], status, "{how}");
+        assert_eq!(step(&all, "new")["status"], status, "{how}");
+    }
+}
+
 /// What a turn of a loop sets, the next one reads: only what no turn sets is certain in all of them. Turns
 /// that run at once have variables of their own.
 #[test]
