@@ -175,6 +175,20 @@ fn the_last_event_says_why_a_run_failed() {
     assert!(!said.contains("s3cr3t"), "{said}");
 }
 
+/// The code is what shells say of a program whose reader is gone; the steps of the run count all the same.
+#[test]
+fn a_run_whose_reader_goes_away_comes_to_its_end() {
+    let steps =
+        "- {id: a, type: bash, command: 'sleep 0.5'}\n- {id: b, type: bash, command: touch done}\n";
+    for format in ["events", "text", "json"] {
+        let folder = Folder::with("a.yaml", amplifier(steps));
+        let script =
+            format!("\"$RRC\" run a.yaml --output-format {format} | true; exit ${{PIPESTATUS[0]}}");
+        folder.sh(&script).go().exits(141).no_err();
+        assert!(folder.has("done"), "{format}");
+    }
+}
+
 /// Events without what is different in every run.
 fn timeless(events: Vec<Value>) -> Vec<Value> {
     let mut events = events;
