@@ -437,6 +437,13 @@ fn perform(
         if is_notice(event) {
             let _ = live.above(|| notice(event, streams.err));
         }
+        if let Some(stage) = denied_too_late(event, &settings.deny) {
+            let stage = results::printable(stage);
+            let words = format!(
+                "rrc: stage {stage} was approved before, and `--deny` does not take that back"
+            );
+            let _ = live.above(|| writeln!(streams.err, "{words}"));
+        }
         if let Some(audit) = &mut audit {
             unaudited |= audit.see(event).is_err();
         }
@@ -481,6 +488,13 @@ fn perform(
         Some(error) if args.output_format != RunFormat::Json => Err(error),
         _ => Ok(outcome),
     }
+}
+
+/// The stage that was approved in an earlier life of the run, if it is to be denied in this one.
+fn denied_too_late<'e>(event: &'e Event, deny: &[String]) -> Option<&'e str> {
+    let stage = &event.step.as_ref()?.id;
+    let approved = matches!(event.what, What::ApprovalAnswered { approved: true });
+    (event.replayed && approved && deny.contains(stage)).then_some(stage)
 }
 
 /// Whether a user should know it however the run is shown.
