@@ -10,12 +10,17 @@ use crate::{Streams, USAGE, agents};
 use rrc_compiler::diagnostic::nearest;
 use rrc_runtime::agent::{self, Agents, Commands, KNOWN, Known, Question};
 use rrc_runtime::process::{ErrorKind, find_program};
+use rrc_runtime::reply::Args;
+use rrc_runtime::validate::validate;
+use rrc_vm::machine::{Machine, Poll};
 use rrc_vm::plan::{HostCall, HostKind, NeedKind, Plan};
-use rrc_vm::value::Map;
+use rrc_vm::value::{Map, Value};
+use rrc_vm::verify::Verified;
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 /// A run that may ask agents.
 pub struct Asking<'a> {
@@ -156,6 +161,33 @@ fn agent_places(directory: &Path) -> Vec<PathBuf> {
 
 fn search_path() -> OsString {
     std::env::var_os("PATH").unwrap_or_default()
+}
+
+/// How a run fails, if it does so before it asks for anything but whether its values hold.
+pub fn failure(verified: &Rc<Verified>, variables: &Map, here: &Path) -> Option<String> {
+    let plan = verified.plan();
+    let mut machine = Machine::new(Rc::clone(verified), variables.clone(), plan.limits);
+    let outcome = loop {
+        match machine.poll() {
+            Poll::Call(call) => {
+                let asked = plan.calls.get(call.host as usize)?;
+                if asked.kind != HostKind::Validate {
+                    return None;
+                }
+                let reply = validate(&Args(call.args), here);
+                machine.resume(call.ticket, reply).ok()?;
+            }
+            // No time passes here.
+            Poll::Note(_) | Poll::Timer { .. } | Poll::Cancel { .. } => {}
+            Poll::Idle => return None,
+            Poll::Done(finished) => break finished.outcome,
+        }
+    };
+    match outcome {
+        Ok(Value::Failure(failure)) => Some(failure.message.to_string()),
+        Ok(_) => None,
+        Err(fault) => Some(fault.to_string()),
+    }
 }
 
 /// What is there to be said before the first step.

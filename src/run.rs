@@ -11,7 +11,7 @@ use crate::output::{Heedless, Named};
 use crate::preflight::{self, Preflight};
 use crate::results::{self, Clock, Look};
 use crate::values::{self, Given};
-use crate::{OK, Streams, USAGE, dry, initial, late, nested, piped, plan, recorded};
+use crate::{FAILED, OK, Streams, USAGE, dry, initial, late, nested, piped, plan, recorded};
 use rrc_compiler::codes;
 use rrc_compiler::diagnostic::{Diagnostic, Report};
 use rrc_compiler::ir::{EXCLUDE_TAGS, INCLUDE_TAGS, Program};
@@ -193,14 +193,23 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
     if !preflight.check(global.quiet, streams)? {
         return Ok(USAGE);
     }
+    let clock = Clock::now();
+    let run_id = clock.run_id();
+    let session = initial::session(&run_id, &directory, &clock);
+    let runner = initial::runner(&args.include_tags, &args.exclude_tags, session);
+    variables.retain(|name, _| !loaded.reserved().contains(&&**name));
+    initial::runner_values(&mut variables, verified.plan(), &runner);
     if args.validate_only {
+        if let Some(words) = preflight::failure(verified, &variables, &directory) {
+            let words = results::printable_lines(&secrets.message(&words));
+            writeln!(streams.err, "rrc: {file}: {words}")?;
+            return Ok(FAILED);
+        }
         if !global.quiet {
             writeln!(streams.err, "{file} can run")?;
         }
         return Ok(OK);
     }
-    let clock = Clock::now();
-    let run_id = clock.run_id();
     let settings = Settings {
         told: nested::told(verified.plan(), &run_id),
         run_id,
@@ -214,10 +223,6 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
         keep: keep(args),
         ways: Ways::standard(),
     };
-    let session = initial::session(&settings.run_id, &settings.directory, &clock);
-    let runner = initial::runner(&args.include_tags, &args.exclude_tags, session);
-    variables.retain(|name, _| !loaded.reserved().contains(&&**name));
-    initial::runner_values(&mut variables, verified.plan(), &runner);
     let prepared = Prepared {
         verified,
         file,
