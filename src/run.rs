@@ -25,6 +25,7 @@ use rrc_runtime::secret::Secrets;
 use rrc_vm::shell::readable;
 use rrc_vm::value::Map;
 use rrc_vm::verify::Verified;
+use std::cell::OnceCell;
 use std::io::{self, IsTerminal};
 use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
@@ -189,6 +190,8 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
         given,
         reserved: loaded.reserved(),
         args,
+        tags: &initial::tags(&args.include_tags, &args.exclude_tags),
+        reached: OnceCell::new(),
     };
     if !preflight.check(global.quiet, streams)? {
         return Ok(USAGE);
