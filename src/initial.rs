@@ -64,10 +64,16 @@ pub fn runner_values(variables: &mut Map, plan: &Plan, runner: &Map) {
 
 /// What the runner tells recipes, by the names that they have for it.
 pub fn runner(include_tags: &[String], exclude_tags: &[String], session: Value) -> Map {
+    let mut values = tags(include_tags, exclude_tags);
+    values.insert(Rc::from(SESSION), session);
+    values
+}
+
+/// The tags of a run, likewise.
+pub fn tags(include_tags: &[String], exclude_tags: &[String]) -> Map {
     let values = [
         (INCLUDE_TAGS, tag_list(include_tags)),
         (EXCLUDE_TAGS, tag_list(exclude_tags)),
-        (SESSION, session),
     ];
     let values = values.into_iter();
     values

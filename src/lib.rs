@@ -27,6 +27,7 @@ mod output;
 mod piped;
 mod plan;
 mod preflight;
+mod reach;
 mod recorded;
 mod results;
 mod run;

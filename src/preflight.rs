@@ -6,16 +6,23 @@
 use crate::cli::{Global, RunArgs};
 use crate::config::Config;
 use crate::results::printable;
-use crate::{Streams, USAGE, agents};
+use crate::{Streams, USAGE, agents, reach};
 use rrc_compiler::diagnostic::nearest;
 use rrc_runtime::agent::{self, Agents, Commands, KNOWN, Known, Question};
 use rrc_runtime::process::{ErrorKind, find_program};
-use rrc_vm::plan::{HostCall, HostKind, NeedKind, Plan};
-use rrc_vm::value::Map;
+use rrc_runtime::reply::Args;
+use rrc_runtime::validate::validate;
+use rrc_vm::machine::{Machine, Poll};
+use rrc_vm::plan::{Const, HostCall, HostKind, Need, NeedKind, Plan};
+use rrc_vm::value::{Map, Value};
+use rrc_vm::verify::Verified;
+use rustc_hash::FxHashSet;
+use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 /// A run that may ask agents.
 pub struct Asking<'a> {
@@ -158,6 +165,33 @@ fn search_path() -> OsString {
     std::env::var_os("PATH").unwrap_or_default()
 }
 
+/// How a run fails, if it does so before it asks for anything but whether its values hold.
+pub fn failure(verified: &Rc<Verified>, variables: &Map, here: &Path) -> Option<String> {
+    let plan = verified.plan();
+    let mut machine = Machine::new(Rc::clone(verified), variables.clone(), plan.limits);
+    let outcome = loop {
+        match machine.poll() {
+            Poll::Call(call) => {
+                let asked = plan.calls.get(call.host as usize)?;
+                if asked.kind != HostKind::Validate {
+                    return None;
+                }
+                let reply = validate(&Args(call.args), here);
+                machine.resume(call.ticket, reply).ok()?;
+            }
+            // No time passes here.
+            Poll::Note(_) | Poll::Timer { .. } | Poll::Cancel { .. } => {}
+            Poll::Idle => return None,
+            Poll::Done(finished) => break finished.outcome,
+        }
+    };
+    match outcome {
+        Ok(Value::Failure(failure)) => Some(failure.message.to_string()),
+        Ok(_) => None,
+        Err(fault) => Some(fault.to_string()),
+    }
+}
+
 /// What is there to be said before the first step.
 pub struct Preflight<'a> {
     pub plan: &'a Plan,
@@ -169,9 +203,41 @@ pub struct Preflight<'a> {
     /// Names that rrc gives a value itself, as far as the recipe says.
     pub reserved: &'a [&'a str],
     pub args: &'a RunArgs,
+    /// The tags of the run, by the names that recipes have for them.
+    pub tags: &'a Map,
+    /// The steps that may run.
+    pub reached: OnceCell<FxHashSet<u32>>,
 }
 
 impl Preflight<'_> {
+    /// Whether a step may run: what no tag and no condition lets run needs nothing.
+    fn may_run(&self, step: u32) -> bool {
+        let reached = self
+            .reached
+            .get_or_init(|| reach::steps(self.plan, self.tags));
+        reached.contains(&step)
+    }
+
+    /// The first step that may run in a shell: a need of it names the first of all.
+    fn runs_in(&self, need: &Need) -> Option<u32> {
+        let plan = self.plan;
+        let is_shell = |call: &&HostCall| {
+            let Some(Const::Map { first, count }) = plan.constants.get(call.fixed as usize) else {
+                return false;
+            };
+            let fixed = plan.parts.iter().skip(*first as usize);
+            let fixed: Vec<u32> = fixed.take(*count as usize * 2).copied().collect();
+            fixed.chunks_exact(2).any(|pair| {
+                let value = plan.constants.get(pair[1] as usize);
+                self.text(pair[0]) == "shell"
+                    && matches!(value, Some(Const::Text(id)) if *id == need.name)
+            })
+        };
+        let all = plan.calls.iter().filter(|call| call.kind == HostKind::Exec);
+        let mut steps = all.filter(is_shell).map(|call| call.step);
+        steps.find(|step| self.may_run(*step))
+    }
+
     /// Says what is missing; whether the run can start.
     pub fn check(&self, quiet: bool, streams: &mut Streams<'_>) -> io::Result<bool> {
         let path = search_path();
@@ -261,7 +327,7 @@ impl Preflight<'_> {
             };
             let step = self.placed(need.step);
             if self.agents.agents.command(question.agent).is_none() {
-                if !unknown.contains(&step) {
+                if !unknown.contains(&step) && self.may_run(need.step) {
                     unknown.push(step);
                 }
                 continue;
@@ -279,7 +345,7 @@ impl Preflight<'_> {
                     Err(_) => format!("there is no program `{}` to ask agents", request.program),
                 },
             };
-            if !wrong.iter().any(|(known, _)| *known == words) {
+            if !wrong.iter().any(|(known, _)| *known == words) && self.may_run(need.step) {
                 wrong.push((words, self.better_agent(question.agent)));
             }
         }
@@ -332,8 +398,9 @@ impl Preflight<'_> {
         let mut notices = Vec::new();
         for need in &self.plan.needs {
             let (name, step) = (self.text(need.name), self.step(need.step));
-            let unusable = |what: &str| {
+            let unusable = |what: &str, step: &dyn Fn() -> Option<u32>| {
                 let error = find_program(name, path, self.directory).err()?;
+                let step = self.step(step()?);
                 let why = match error.kind {
                     ErrorKind::PermissionDenied => "cannot be executed",
                     _ => "is not here",
@@ -343,8 +410,8 @@ impl Preflight<'_> {
                 ))
             };
             notices.extend(match need.kind {
-                NeedKind::Shell => unusable("shell"),
-                NeedKind::Program => unusable("program"),
+                NeedKind::Shell => unusable("shell", &|| self.runs_in(need)),
+                NeedKind::Program => unusable("program", &|| Some(need.step)),
                 NeedKind::Directory if !self.directory.join(name).is_dir() => Some(format!(
                     "step {step} runs in `{name}`, which is no directory"
                 )),

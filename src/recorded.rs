@@ -16,6 +16,7 @@ use rrc_vm::codec::encode;
 use rrc_vm::plan::{NeedKind, Plan};
 use rrc_vm::value::{Map, Value};
 use rrc_vm::verify::Verified;
+use std::cell::OnceCell;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -448,6 +449,8 @@ fn settings(
         given: &Map::default(),
         reserved: &[],
         args,
+        tags: &initial::tags(&start.include_tags, &start.exclude_tags),
+        reached: OnceCell::new(),
     };
     // What has run once may have needed what is gone now; only agents must be there.
     if !preflight.check(true, streams)? {

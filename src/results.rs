@@ -161,9 +161,12 @@ pub fn event_line(
                 put("exit_code", json!(exit_code(data)));
             }
         }
-        What::RunEnd { status } => {
+        What::RunEnd { status, error } => {
             put("status", json!(status.word()));
             put("success", json!(status.is_success()));
+            if let Some(error) = error {
+                put("error", json!(error));
+            }
         }
     }
     writeln!(out, "{line}")?;

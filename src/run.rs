@@ -11,7 +11,7 @@ use crate::output::{Heedless, Named};
 use crate::preflight::{self, Preflight};
 use crate::results::{self, Clock, Look};
 use crate::values::{self, Given};
-use crate::{OK, Streams, USAGE, dry, initial, late, nested, piped, plan, recorded};
+use crate::{FAILED, OK, Streams, USAGE, dry, initial, late, nested, piped, plan, recorded};
 use rrc_compiler::codes;
 use rrc_compiler::diagnostic::{Diagnostic, Report};
 use rrc_compiler::ir::{EXCLUDE_TAGS, INCLUDE_TAGS, Program};
@@ -25,6 +25,7 @@ use rrc_runtime::secret::Secrets;
 use rrc_vm::shell::readable;
 use rrc_vm::value::Map;
 use rrc_vm::verify::Verified;
+use std::cell::OnceCell;
 use std::io::{self, IsTerminal};
 use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
@@ -189,18 +190,29 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
         given,
         reserved: loaded.reserved(),
         args,
+        tags: &initial::tags(&args.include_tags, &args.exclude_tags),
+        reached: OnceCell::new(),
     };
     if !preflight.check(global.quiet, streams)? {
         return Ok(USAGE);
     }
+    let clock = Clock::now();
+    let run_id = clock.run_id();
+    let session = initial::session(&run_id, &directory, &clock);
+    let runner = initial::runner(&args.include_tags, &args.exclude_tags, session);
+    variables.retain(|name, _| !loaded.reserved().contains(&&**name));
+    initial::runner_values(&mut variables, verified.plan(), &runner);
     if args.validate_only {
+        if let Some(words) = preflight::failure(verified, &variables, &directory) {
+            let words = results::printable_lines(&secrets.message(&words));
+            writeln!(streams.err, "rrc: {file}: {words}")?;
+            return Ok(FAILED);
+        }
         if !global.quiet {
             writeln!(streams.err, "{file} can run")?;
         }
         return Ok(OK);
     }
-    let clock = Clock::now();
-    let run_id = clock.run_id();
     let settings = Settings {
         told: nested::told(verified.plan(), &run_id),
         run_id,
@@ -214,10 +226,6 @@ pub fn run(args: &RunArgs, global: &Global, streams: &mut Streams<'_>) -> io::Re
         keep: keep(args),
         ways: Ways::standard(),
     };
-    let session = initial::session(&settings.run_id, &settings.directory, &clock);
-    let runner = initial::runner(&args.include_tags, &args.exclude_tags, session);
-    variables.retain(|name, _| !loaded.reserved().contains(&&**name));
-    initial::runner_values(&mut variables, verified.plan(), &runner);
     let prepared = Prepared {
         verified,
         file,
@@ -437,6 +445,13 @@ fn perform(
         if is_notice(event) {
             let _ = live.above(|| notice(event, streams.err));
         }
+        if let Some(stage) = denied_too_late(event, &settings.deny) {
+            let stage = results::printable(stage);
+            let words = format!(
+                "rrc: stage {stage} was approved before, and `--deny` does not take that back"
+            );
+            let _ = live.above(|| writeln!(streams.err, "{words}"));
+        }
         if let Some(audit) = &mut audit {
             unaudited |= audit.see(event).is_err();
         }
@@ -481,6 +496,13 @@ fn perform(
         Some(error) if args.output_format != RunFormat::Json => Err(error),
         _ => Ok(outcome),
     }
+}
+
+/// The stage that was approved in an earlier life of the run, if it is to be denied in this one.
+fn denied_too_late<'e>(event: &'e Event, deny: &[String]) -> Option<&'e str> {
+    let stage = &event.step.as_ref()?.id;
+    let approved = matches!(event.what, What::ApprovalAnswered { approved: true });
+    (event.replayed && approved && deny.contains(stage)).then_some(stage)
 }
 
 /// Whether a user should know it however the run is shown.

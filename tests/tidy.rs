@@ -380,7 +380,7 @@ const CRATES: [(&str, &[&[&str]]); 4] = [
             &["cli"],
             &["config", "disk", "output"],
             &["plan", "values", "results"],
-            &["agents", "initial"],
+            &["agents", "initial", "reach"],
             &[
                 "audit",
                 "dry",

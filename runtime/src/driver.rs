@@ -399,7 +399,8 @@ impl<'a> Driver<'a> {
             What::ApprovalRequested { prompt } => What::ApprovalRequested {
                 prompt: text(prompt),
             },
-            // Lines are hidden piece by piece before they come here; the rest holds no values.
+            // Lines are hidden piece by piece before they come here, and so is why a run failed; the rest
+            // holds no values.
             What::StepOutput { .. }
             | What::RunStart { .. }
             | What::StepStart
@@ -549,7 +550,12 @@ impl<'a> Driver<'a> {
             journal.finish(&finish, now_ms, status == RunStatus::Paused);
         }
         self.say_trouble();
-        self.say(None, None, What::RunEnd { status });
+        let error = error.map(|error| self.secrets.message(&error).into_owned());
+        let end = What::RunEnd {
+            status,
+            error: error.clone(),
+        };
+        self.say(None, None, end);
         self.os.sweep();
         if self.os.hears_no_more() {
             self.settings.ways.hurry();
@@ -559,7 +565,7 @@ impl<'a> Driver<'a> {
             status,
             variables: self.secrets.variables(&finished.variables),
             duration: Duration::from_millis(now_ms),
-            error: error.map(|error| self.secrets.message(&error).into_owned()),
+            error,
             records: self.records,
             signal,
             waits_for,

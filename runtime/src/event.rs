@@ -82,6 +82,8 @@ pub enum What {
     },
     RunEnd {
         status: RunStatus,
+        /// Why it did not complete.
+        error: Option<String>,
     },
 }
 

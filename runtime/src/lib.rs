@@ -14,5 +14,5 @@ pub mod process;
 pub mod record;
 pub mod reply;
 pub mod secret;
-mod validate;
+pub mod validate;
 pub mod watchdog;

@@ -12,6 +12,7 @@ mod child;
 mod contract;
 mod environment;
 pub(crate) mod family;
+mod handed;
 mod launch;
 mod streams;
 mod terminal;

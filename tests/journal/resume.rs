@@ -433,6 +433,21 @@ fn why_no_run_goes_on_is_said() {
 }
 
 #[test]
+fn who_denies_what_was_approved_is_told_that_it_was() {
+    let stages = super::STAGES.replace("echo b >> log;", "echo b >> log; test -e ready &&");
+    let folder = Folder::with("main.yaml", stages);
+    let approve = ["run", "main.yaml", "--approve", "build"];
+    folder.rrc(&approve).go().exits(1);
+    folder.write("ready", "");
+    let said = "rrc: stage build was approved before, and `--deny` does not take that back\n";
+    let resume = ["run", "main.yaml", "--resume"];
+    let deny = [&resume[..], &["--deny", "build", "-q"]].concat();
+    let denied = folder.rrc(&deny).go().exits(0);
+    assert_eq!(denied.err, said);
+    assert_eq!(folder.read("log"), "a\nb\nb\n");
+}
+
+#[test]
 fn what_a_run_started_with_stays() {
     let steps = "
   - {id: a, type: bash, when_tags: [x], command: 'echo a >> log; test -e ready'}

@@ -355,6 +355,67 @@ fn what_cannot_run_is_not_said_to_be_able_to() {
     assert!(!folder.has("asked"));
 }
 
+/// Steps that tags or a condition certainly leave out ask nobody and need nothing; so it is when the run
+/// goes on, and when it was built before.
+#[test]
+fn who_is_never_asked_need_not_be_there() {
+    let folder = Folder::new();
+    folder.write("bin/unrelated", "");
+    let path = folder.file("bin").display().to_string();
+    folder.write(
+        "child.yaml",
+        "name: child\nsteps:\n- {id: deep, agent: c, prompt: go}\n",
+    );
+    let recipe = "
+# rrc: dialect = amplihack
+name: a
+steps:
+- {id: a, agent: x, prompt: hi, when_tags: [ai, net], condition: \"fast == 'yes'\"}
+- {id: b, agent: x, prompt: hi, condition: 'false'}
+- {id: c, agent: x, prompt: hi, condition: '1 == 2 and fast'}
+- {id: call, recipe: child.yaml, when_tags: [ai]}
+- {id: d, agent: x, prompt: hi, parallel_group: p, when_tags: [ai]}
+- {id: e, command: echo e, parallel_group: p}
+- {id: f, shell: no-such-shell, command: echo f, when_tags: [ai]}
+- {id: g, shell: other-shell, command: echo g, when_tags: [ai]}
+- {id: h, shell: other-shell, command: echo h, continue_on_error: true}
+- {id: last, command: test -e ready}
+";
+    folder.write("a.yaml", format!("context: {{fast: 'yes'}}\n{recipe}"));
+    folder.rrc(&["build", "a.yaml"]).go().exits(0);
+    let go = |args: &[&str]| {
+        let all = [&["run", "--isolated"][..], args].concat();
+        folder.rrc(&all).env("PATH", &path).go()
+    };
+    for file in ["a.yaml", "a.rrb"] {
+        let all = go(&[file, "--validate-only"]).exits(2);
+        assert!(
+            all.err.contains("no agent is configured for: a, d, deep"),
+            "{}",
+            all.err
+        );
+        assert!(
+            all.err.contains("needs the shell `no-such-shell`"),
+            "{}",
+            all.err
+        );
+        for tags in [["--exclude-tags", "ai"], ["--include-tags", "other"]] {
+            let left = go(&[file, "--validate-only", tags[0], tags[1]]).exits(0);
+            assert!(!left.err.contains("no-such-shell"), "{}", left.err);
+            left.err_has("step h needs the shell `other-shell`");
+        }
+        let net = go(&[file, "--exclude-tags", "net", "--validate-only"]).exits(2);
+        assert!(
+            net.err.contains("no agent is configured for: d, deep"),
+            "{}",
+            net.err
+        );
+    }
+    go(&["a.yaml", "--exclude-tags", "ai"]).exits(1);
+    folder.write("ready", "");
+    go(&["a.yaml", "--resume"]).exits(0);
+}
+
 #[test]
 fn a_known_agent_is_found_by_itself_or_by_name() {
     let folder = Folder::new();

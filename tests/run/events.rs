@@ -149,6 +149,46 @@ fn a_failing_run_ends_its_events_too() {
     lawful(&said.lines());
 }
 
+/// Nobody who reads events only may have to guess: no step has failed here.
+#[test]
+fn the_last_event_says_why_a_run_failed() {
+    let ends = |recipe: &str, more: &[&str], code: i32| {
+        let folder = Folder::with("a.yaml", recipe);
+        let args = [&["run", "a.yaml", "--output-format", "events"], more].concat();
+        let events = folder.rrc(&args).go().exits(code).lines();
+        lawful(&events);
+        events.last().expect("an end")["error"].clone()
+    };
+    let steps = amplifier("- {id: a, type: bash, command: 'true'}\n");
+    let checked = format!("context: {{o: ''}}\ncontext_validation: {{o: nonempty}}\n{steps}");
+    assert_eq!(ends(&checked, &[], 1), "`o` must not be empty");
+    let hook = format!("# rrc: dialect = amplihack\nhooks: {{post_step: sleep 9}}\n{steps}");
+    let late = ends(&hook, &["--timeout", "0.4"], 1);
+    assert_eq!(late, "the run took longer than allowed (limit 400ms)");
+    let fails = amplifier("- {id: a, type: bash, command: 'exit 3'}\n");
+    assert_eq!(ends(&fails, &[], 1), "a: the command exited with code 3");
+    assert_eq!(ends(&steps, &[], 0), Value::Null);
+    let hidden = format!(
+        "secrets: [o]\ncontext: {{o: s3cr3t-path}}\ncontext_validation: {{o: path}}\n{steps}"
+    );
+    let said = ends(&hidden, &[], 1).to_string();
+    assert!(!said.contains("s3cr3t"), "{said}");
+}
+
+/// The code is what shells say of a program whose reader is gone; the steps of the run count all the same.
+#[test]
+fn a_run_whose_reader_goes_away_comes_to_its_end() {
+    let steps =
+        "- {id: a, type: bash, command: 'sleep 0.5'}\n- {id: b, type: bash, command: touch done}\n";
+    for format in ["events", "text", "json"] {
+        let folder = Folder::with("a.yaml", amplifier(steps));
+        let script =
+            format!("\"$RRC\" run a.yaml --output-format {format} | true; exit ${{PIPESTATUS[0]}}");
+        folder.sh(&script).go().exits(141).no_err();
+        assert!(folder.has("done"), "{format}");
+    }
+}
+
 /// Events without what is different in every run.
 fn timeless(events: Vec<Value>) -> Vec<Value> {
     let mut events = events;

@@ -76,6 +76,38 @@ fn a_large_value_does_not_break_a_program_that_is_no_shell() {
     assert_eq!(printed("other"), "perl");
 }
 
+/// The shell has it and cannot hand it on: who looks it up in the environment is told of that.
+#[test]
+fn a_large_value_that_programs_of_a_script_look_up_is_warned_of() {
+    let recipe = r#"
+name: a
+steps:
+- {id: big, command: "head -c 200000 /dev/zero | tr '\\0' x"}
+- {id: python, command: "python3 -c 'import os; print(len(os.environ.get(\"RECIPE_VAR_big\", \"\")))'"}
+- {id: bash, command: "bash -c 'echo ${#RECIPE_VAR_big}'"}
+- {id: printenv, command: "printenv RECIPE_VAR_big | wc -c"}
+- {id: jq, command: "jq -n '$ENV.BIG | length'"}
+- {id: own, command: "echo ${#RECIPE_VAR_big} # RECIPE_VAR_big"}
+- {id: hole, command: "printf %s '{{big}}' | wc -c; echo 'BIG news'"}
+"#;
+    let all = run(&Folder::with("a.yaml", recipe), &[], 0);
+    let warned = |id: &str, name: &str, printed: &str| {
+        let words = format!(
+            "`{name}` (200000 bytes) does not fit the environment of programs; only the script itself has it"
+        );
+        assert_eq!(step(&all, id)["output"].to_string(), printed, "{id}");
+        assert_eq!(step(&all, id)["warnings"][0], words, "{id}");
+    };
+    warned("python", "RECIPE_VAR_big", "0");
+    warned("bash", "RECIPE_VAR_big", "0");
+    warned("printenv", "RECIPE_VAR_big", "0");
+    warned("jq", "BIG", "0");
+    for (id, printed) in [("own", "200000"), ("hole", "\"200000\\nBIG news\"")] {
+        assert_eq!(step(&all, id)["output"].to_string(), printed, "{id}");
+        assert!(step(&all, id).get("warnings").is_none(), "{all}");
+    }
+}
+
 #[test]
 fn a_large_value_arrives_wherever_it_stands() {
     let big = "é".repeat(150_000);

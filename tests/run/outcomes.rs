@@ -215,6 +215,35 @@ fn validate_only_runs_nothing() {
 }
 
 #[test]
+fn what_certainly_fails_by_its_values_is_not_said_to_be_able_to_run() {
+    let recipe = amplifier("- {id: a, type: bash, command: touch ran}\n");
+    let folder = Folder::with(
+        "a.yaml",
+        format!(
+            "context: {{o: '  ', p: a.yaml}}\ncontext_validation: {{o: nonempty, p: path}}\n{recipe}"
+        ),
+    );
+    folder.rrc(&["build", "a.yaml"]).go().exits(0);
+    for file in ["a.yaml", "a.rrb"] {
+        let validated = |more: &[&str]| {
+            let args = ["run", "-q", "--validate-only", file];
+            folder.rrc(&[&args[..], more].concat()).go()
+        };
+        let words = format!("rrc: {file}: `o` must not be empty\n");
+        validated(&[]).exits(1).no_out().err_has(&words);
+        validated(&["-s", "o=x"]).exits(0).no_err();
+        let gone = validated(&["-s", "o=x", "-s", "p=gone"]).exits(1);
+        gone.err_has("`p` must be a path that exists");
+    }
+    let call = "- {id: call, type: recipe, recipe: a.yaml, timeout: 60}\n";
+    folder.write("call.yaml", amplifier(call));
+    let args = ["run", "--validate-only", "call.yaml"];
+    let said = folder.rrc(&args).go().exits(1);
+    said.err_has("rrc: call.yaml: `o` must not be empty\n");
+    assert!(!folder.has("ran") && !folder.has(".rrc"));
+}
+
+#[test]
 fn the_report_has_the_shape_of_the_contract() {
     let all = report(
         &amplifier("- {id: a, type: bash, command: echo hi, output: o}\n"),

@@ -2,6 +2,7 @@
 //!
 //! Plain data: everything is already a value, and nothing here can run.
 
+use super::handed::places;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -75,14 +76,7 @@ pub struct Script {
 impl Script {
     /// Whether a name stands in the text, not as a part of a longer one.
     pub fn mentions(&self, name: &str) -> bool {
-        let part =
-            |byte: Option<&u8>| byte.is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_');
-        let bytes = self.text.as_bytes();
-        !name.is_empty()
-            && self.text.match_indices(name).any(|(at, _)| {
-                let before = at.checked_sub(1).and_then(|before| bytes.get(before));
-                !part(before) && !part(bytes.get(at + name.len()))
-            })
+        !name.is_empty() && places(&self.text, name).next().is_some()
     }
 }
 

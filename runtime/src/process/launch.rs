@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 use super::environment::Environment;
 use super::family;
+use super::handed;
 use super::{ErrorKind, ExecError, Request, Script};
 use crate::os::{self, DescriptorLimit, Start};
 use rrc_vm::shell::is_posix;
@@ -422,6 +423,14 @@ impl<'a> Parcel<'a> {
             }
             parcel.absent.push(name);
             assign(&mut parcel.assignments, name, value);
+            let script = request.script.as_ref();
+            if script.is_some_and(|script| handed::is_for_others(&script.text, name)) {
+                let size = value.len();
+                parcel.warnings.push(format!(
+                    "`{name}` ({size} bytes) does not fit the environment of programs; \
+                     only the script itself has it"
+                ));
+            }
         }
         let fits = |(name, value): &&(String, String)| {
             is_environment_name(name) && fits_environment(value)
