@@ -198,7 +198,7 @@ impl Certain<'_> {
 }
 
 /// Whether a step in it may end the rest.
-fn may_end(step: &Step) -> bool {
+pub(super) fn may_end(step: &Step) -> bool {
     let mut ends = false;
     visit::steps(step, &mut |step| {
         ends |= step.on_failure == OnFailure::SkipRest
