@@ -1,7 +1,6 @@
 //! What a call gives a recipe: does the recipe take anything of that name?
 
 use super::Survey;
-use super::given_values::may_end;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Fix, Report, is_plural, is_slip};
 use crate::ir::{Action, Call, ExprKind, Graph, Node, OnFailure, Program, Step, visit};
@@ -214,6 +213,6 @@ fn certain<'a>(steps: &'a [Step], found: &mut Vec<&'a Step>) -> bool {
                 Node::Each(_) | Node::While(_) | Node::Act(_) => {}
             }
         }
-        !may_end(step)
+        !visit::may_end(step)
     })
 }
