@@ -423,8 +423,12 @@ impl Preflight<'_> {
         }
         let known = self.plan.inputs.iter().map(|input| self.text(input.name));
         let known: Vec<&str> = known.collect();
+        // What only the runner knows, which has no default, nobody can give.
+        let own = self.plan.inputs.iter();
+        let own = own.filter(|input| input.default.is_some());
+        let own: Vec<&str> = own.map(|input| self.text(input.name)).collect();
         for name in self.given.keys().filter(|name| !known.contains(&&***name)) {
-            if let Some(near) = nearest(name, known.iter().copied()) {
+            if let Some(near) = nearest(name, own.iter().copied()) {
                 notices.push(format!(
                     "the recipe has no variable `{name}`; did you mean `{near}`?"
                 ));

@@ -39,11 +39,12 @@ use std::collections::BTreeMap;
 const PROGRAMS: u64 = 4_000;
 
 /// What a few of the programs, or many of them, must come to: else the law holds for little.
-const REACHED: [(&str, u32); 34] = [
+const REACHED: [(&str, u32); 35] = [
     ("agent", 300),
     ("approve", 100),
     ("bad json", 100),
     ("bound by a failure", 250),
+    ("bound by no turn", 50),
     ("collect", 400),
     ("continue", 400),
     ("degraded", 100),

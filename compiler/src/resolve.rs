@@ -7,6 +7,7 @@
 mod links;
 mod rules;
 mod side_by_side;
+mod unstored;
 
 pub use links::Links;
 
@@ -35,6 +36,7 @@ pub fn resolve<'a>(program: &'a Program, report: &mut Report) -> Links<'a> {
         Scope::new(program, &links, number).unit(unit, report);
         inputs_given(program, &links, unit, &mut needed, report);
     }
+    unstored::say(report, known);
     // A name may be missing only because of a mistake that was found before, such as a loop that
     // is misspelt; what is near it is a guess, then.
     for finding in &mut report.findings[known..] {

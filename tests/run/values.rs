@@ -362,6 +362,9 @@ fn values_that_cannot_be_used_are_refused_before_anything_runs() {
         amplifier("- {id: x, type: bash, foreach: '{{l}}', command: echo}\n")
     );
     let each = "type: bash, foreach: '{{o.l}}', command: echo";
+    let over = "type: bash, foreach: '{{l}}', max_iterations: 2, command: echo";
+    let forgiven = &format!("{over}, on_error: continue");
+    let nested = "while_condition: '{{n}} == 2', steps: [{id: b, type: bash, foreach: '{{l}}', command: echo}]";
     for (step, set, refused) in [
         ("type: bash, command: 'echo {{o.k}}'", "o={\"z\":1}", true),
         ("type: bash, command: 'echo {{o.k}}'", "o=text", true),
@@ -395,6 +398,11 @@ fn values_that_cannot_be_used_are_refused_before_anything_runs() {
             "o={\"z\":1}",
             false,
         ),
+        (over, "l=text", true),
+        (over, "l=[1, 2, 3]", true),
+        (forgiven, "l=text", false),
+        (forgiven, "l=[1, 2, 3]", false),
+        (nested, "l=text", false),
         (
             "type: bash, command: 'echo', condition: '{{n}} == 2 and {{o.k}} == 1'",
             "o={\"z\":1}",

@@ -67,6 +67,31 @@ pub fn set(task: &mut Task, name: &str, value: Value) {
     task.bound.push(name);
 }
 
+/// Sets what each turn of a loop would have set, where the loop failed before the first. Whether there was
+/// something to set.
+pub fn set_unbegun(step: &Step, task: &mut Task) -> bool {
+    let body = match &step.node {
+        Node::Each(each) if each.width.is_none() => &each.body,
+        Node::While(body) => &body.body,
+        _ => return false,
+    };
+    if !matches!(body.node, Node::Act(_)) {
+        return false;
+    }
+    let mut any = false;
+    for bind in &body.bind {
+        let value = match bind.read {
+            Read::ExitCode if calls(body) => Value::Int(1),
+            Read::ExitCode => Value::Int(126),
+            Read::Stderr => Value::text(""),
+            Read::Value | Read::Reply => continue,
+        };
+        set(task, &bind.name, value);
+        any = true;
+    }
+    any
+}
+
 /// What a step and those in it can set, in the order of the file.
 pub fn bound_names(step: &Step, names: &mut Vec<Rc<str>>) {
     let mut add = |bind: &Bind| {

@@ -6,7 +6,7 @@
 
 use super::ir_eval::{call, eval, fail, is_true};
 use super::ir_task::{
-    Given, Iterations, Shadow, Task, binds_value, bound_names, calls, comes_again, set,
+    Given, Iterations, Shadow, Task, binds_value, bound_names, calls, comes_again, set, set_unbegun,
 };
 use super::ir_trace::{AtOnce, Trace};
 use rrc_compiler::ir::{
@@ -250,6 +250,9 @@ impl Walker<'_> {
             }
         };
         if !matches!(step.node, Node::Act(_)) {
+            if self.trace.record(&task.record).children == 0 && set_unbegun(step, task) {
+                self.saw("bound by no turn");
+            }
             return Given::both(Value::Null);
         }
         let known = |name: &str| {

@@ -315,18 +315,20 @@ pub fn beside_results(fields: &Fields<'_>, at_once: bool, report: &mut Report) {
     let mut idle = |field: &str, severity: Severity, why: &str, help: &str| {
         if let Some(span) = fields.key_span(field).filter(|_| fields.has(field)) {
             let message = format!("`{field}` stores nothing {why}");
-            let finding = Diagnostic::new(&codes::IDLE_FIELD, span, message).help(help);
+            let mut finding = Diagnostic::new(&codes::IDLE_FIELD, span, message).help(help);
+            let name = fields.node(field).and_then(|node| node.text());
+            finding.about.extend(name.map(|name| name.text().into()));
             report.add(finding.severity(severity));
         }
     };
     if fields.has("collect") {
         // Many write both, and who reads the one that is not stored is told so there.
-        let help = "remove it: `collect` has the results of all iterations";
+        let help = "remove one of the two: `collect` has the results of all iterations";
         idle("output", Severity::Note, "where `collect` does", help);
     }
     if at_once && !fields.has("steps") {
         for field in ["output_stderr", "output_exit_code"] {
-            let help = "remove it, or print what is needed and `collect` it";
+            let help = "print what is needed and `collect` it, or remove `parallel`";
             idle(
                 field,
                 Severity::Warning,

@@ -206,7 +206,14 @@ impl Lower<'_> {
                 format!(
                     "`{name}` is secret, and becomes part of the text that the shell is called with"
                 ),
-                format!("write `{{{{{name}}}}}`: it reaches the script unseen"),
+                match position.quote {
+                    // Nothing is filled in there by the shell, so it must be there before.
+                    shell::Quote::QuotedHeredoc => {
+                        "take the quotes off the delimiter of the heredoc, or pass it by `env`"
+                            .to_string()
+                    }
+                    _ => format!("write `{{{{{name}}}}}`: it reaches the script unseen"),
+                },
             ),
             _ if argument => (
                 format!(

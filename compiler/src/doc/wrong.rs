@@ -54,11 +54,22 @@ pub fn wrong_quantity(
     if node.is_broken() {
         return;
     }
+    let found = match node.kind {
+        // It is a number, only not a whole one, or no such one.
+        Kind::Scalar(scalar) if must.starts_with("a whole number") => {
+            match resolve(scalar, schema) {
+                Plain::Float(value) if value.fract() == 0.0 => "so large a number",
+                Plain::Float(_) => scalar.text.trim(),
+                _ => describe(node, schema),
+            }
+        }
+        _ => describe(node, schema),
+    };
     report.add(
         Diagnostic::new(
             &codes::WRONG_TYPE,
             node.span,
-            format!("{what} must be {must}, not {}", describe(node, schema)),
+            format!("{what} must be {must}, not {found}"),
         )
         .help(instead(must, unit, node)),
     );

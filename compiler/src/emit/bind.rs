@@ -4,7 +4,7 @@ use super::Emitter;
 use super::builder::{Label, Writer};
 use super::expr::SCOPE;
 use super::step::{Taken, Try, Ways};
-use crate::ir::{Action, Literal, Node, OnFailure, Read, Step, Store};
+use crate::ir::{Action, Bind, Literal, Node, OnFailure, Read, Step, Store};
 use rrc_vm::fault::FailureKind;
 use rrc_vm::isa::Instr;
 
@@ -162,6 +162,9 @@ impl Emitter<'_> {
                 w.push(Instr::Null {});
                 value.store(w);
             }
+            if let Some(begun) = said {
+                self.bind_unbegun(w, step, begun);
+            }
             return;
         }
         if !binds_failed(step, value) {
@@ -214,6 +217,24 @@ impl Emitter<'_> {
         }
         w.push(Instr::Take { local: failure });
         w.free(failure);
+    }
+
+    /// What each turn of a loop would have set, where the loop failed before the first. Stack: the failure,
+    /// before and after.
+    fn bind_unbegun(&mut self, w: &mut Writer, step: &Step, begun: u8) {
+        let next = w.label();
+        w.push(Instr::Load { local: begun });
+        w.push(Instr::IsNull {});
+        w.push(Instr::JumpUnless { to: w.to(next) });
+        for (bind, unstarted) in unbegun(step) {
+            let constant = self.tables.literal(&unstarted);
+            w.push(Instr::Const { constant });
+            w.push(Instr::SetVar {
+                scope: SCOPE,
+                name: self.tables.text(&bind.name),
+            });
+        }
+        w.bind(next);
     }
 
     /// Goes to `set` with the exit code of what took too long, if that is why the step failed.
@@ -282,6 +303,20 @@ fn unstarted(step: &Step, read: Read) -> Option<Literal> {
     }
 }
 
+/// What a loop sets where no turn of it began.
+fn unbegun(step: &Step) -> impl Iterator<Item = (&Bind, Literal)> {
+    let body = match &step.node {
+        Node::Each(each) if each.width.is_none() => Some(&each.body),
+        Node::While(body) => Some(&body.body),
+        _ => None,
+    };
+    let body = body.filter(|body| matches!(body.node, Node::Act(_)));
+    body.into_iter().flat_map(|body| {
+        let binds = body.bind.iter();
+        binds.filter_map(|bind| Some((bind, unstarted(body, bind.read)?)))
+    })
+}
+
 fn takes_value(step: &Step, value: Option<Taken>) -> bool {
     value.is_some() || step.bind.iter().any(|bind| bind.read == Read::Value)
 }
@@ -321,7 +356,11 @@ fn binds_failed(step: &Step, value: Option<Taken>) -> bool {
             || keeps_output(step) && takes_value(step, value))
 }
 
-/// Whether a step can fail after a reply of which something is kept.
+/// Whether what a failed step sets depends on what came before: on a reply of which something is kept, or
+/// on a turn of a loop.
 pub fn may_say(step: &Step, value: Option<Taken>) -> bool {
-    matches!(step.store, Store::Json { .. }) && binds_failed(step, value)
+    match &step.node {
+        Node::Act(_) => matches!(step.store, Store::Json { .. }) && binds_failed(step, value),
+        _ => step.on_failure != OnFailure::Stop && unbegun(step).next().is_some(),
+    }
 }

@@ -3,7 +3,7 @@
 use super::Emitter;
 use super::builder::{Label, Writer};
 use super::expr::{self, DEPTH, SCOPE};
-use super::step::{Exits, Opening, Taken};
+use super::step::{Exits, Opening, Taken, Try, Ways};
 use super::tasks::Joining;
 use crate::ir::{Bind, Each, Expr, Guard, Read, Step, While};
 use crate::schedule::set_by;
@@ -17,9 +17,10 @@ impl Emitter<'_> {
         each: &Each,
         number: u32,
         value: Option<Taken>,
-        failed: Label,
-        exits: Exits,
+        this: Try,
+        ways: Ways,
     ) {
+        let Ways { failed, exits, .. } = ways;
         let items = w.local();
         expr::expr(w, &mut self.tables, &each.over);
         w.push(Instr::ListOr { to: w.to(failed) });
@@ -43,6 +44,7 @@ impl Emitter<'_> {
         });
         w.push(Instr::Jump { to: w.to(failed) });
         w.bind(fits);
+        this.begins(w);
         let all = w.local();
         w.push(Instr::EmptyList {});
         w.push(Instr::Store { local: all });
@@ -263,9 +265,10 @@ impl Emitter<'_> {
         body: &While,
         number: u32,
         value: Option<Taken>,
-        failed: Label,
-        exits: Exits,
+        this: Try,
+        ways: Ways,
     ) {
+        let Ways { failed, exits, .. } = ways;
         let index = self.tables.text("_loop_index");
         let iteration = self.tables.text("_loop_iteration");
         let (scope, own) = (SCOPE, [index, iteration]);
@@ -303,6 +306,7 @@ impl Emitter<'_> {
         w.push(Instr::Warn {});
         w.push(Instr::Jump { to: w.to(done) });
         w.bind(allowed);
+        this.begins(w);
         w.push(Instr::Load { local: at });
         w.push(Instr::SetVar {
             scope: SCOPE,

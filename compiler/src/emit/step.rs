@@ -73,8 +73,19 @@ impl Taken {
 pub struct Try {
     /// The local that counts the tries, and how many there may be; none if there is one only.
     pub again: Option<(u8, u32)>,
-    /// The local for a reply that came, but did not hold what the step is for.
+    /// The local for what came before a failure: a reply that did not hold what the step is for, or
+    /// that a turn of a loop began. Null until then.
     pub said: Option<u8>,
+}
+
+impl Try {
+    /// A turn of the loop begins.
+    pub fn begins(self, w: &mut Writer) {
+        if let Some(local) = self.said {
+            w.push(Instr::True {});
+            w.push(Instr::Store { local });
+        }
+    }
 }
 
 /// How the record of a step is opened.
@@ -425,7 +436,8 @@ impl Emitter<'_> {
         self.int(w, u64::from(most));
         w.push(Instr::Less {});
         w.push(Instr::JumpUnless { to: w.to(give_up) });
-        if let Some(said) = said {
+        // What a turn of a loop set stays.
+        if let Some(said) = said.filter(|_| matches!(step.node, Node::Act(_))) {
             w.push(Instr::Null {});
             w.push(Instr::Store { local: said });
         }
@@ -590,8 +602,8 @@ impl Emitter<'_> {
                 w.bind(done);
             }
             Node::Graph(graph) => self.graph(w, graph, failed, exits),
-            Node::Each(each) => self.each(w, each, number, value, failed, exits),
-            Node::While(body) => self.repeat(w, body, number, value, failed, exits),
+            Node::Each(each) => self.each(w, each, number, value, this, ways),
+            Node::While(body) => self.repeat(w, body, number, value, this, ways),
             Node::Par { branches, width } => {
                 self.par(w, (branches, *width), value, failed, exits);
             }

@@ -7,6 +7,7 @@
 mod expr;
 mod output;
 mod places;
+mod replaced;
 pub mod types;
 
 pub use expr::{Scope, constant, is_true};
@@ -274,7 +275,11 @@ impl<'a> Work<'a> {
             if unit.open {
                 self.open(number);
             }
+            let replaced = replaced::replaced(unit);
             for input in &unit.inputs {
+                if replaced.contains(input.name.as_str()) {
+                    continue;
+                }
                 let given = outside.kind(&input.name).filter(|_| number == 0);
                 let kind = given.unwrap_or_else(|| of_default(&input.default));
                 self.set(number, &input.name, &kind);

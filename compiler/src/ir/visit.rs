@@ -2,7 +2,8 @@
 
 use super::flow::{Around, Flow};
 use super::{
-    Action, Call, Exec, Expr, ExprKind, Graph, Node, Part, Script, ScriptPart, Step, Text,
+    Action, Call, Exec, Expr, ExprKind, Graph, Node, OnFailure, Part, Script, ScriptPart, Step,
+    Text,
 };
 use std::slice;
 
@@ -190,4 +191,9 @@ pub fn inside(step: &Step) -> &[Step] {
         Node::While(body) => slice::from_ref(&body.body),
         Node::Act(_) => &[],
     }
+}
+
+/// Whether a step in it may end the rest.
+pub fn may_end(step: &Step) -> bool {
+    step.on_failure == OnFailure::SkipRest || inside(step).iter().any(may_end)
 }

@@ -3,8 +3,7 @@
 use super::Survey;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Fix, Report, is_plural, is_slip};
-use crate::ir::flow::Flow;
-use crate::ir::{Action, Call, Each, ExprKind, Graph, Node, Program, Step, visit};
+use crate::ir::{Action, Call, ExprKind, Graph, Node, OnFailure, Program, Step, visit};
 use crate::schedule;
 use crate::spelling::Near;
 use rrc_vm::flow::fit;
@@ -114,13 +113,17 @@ pub fn values(program: &Program, given: &Map, report: &mut Report) {
         visit::calls(step, &mut |call| calls |= call.spreads);
     }
     let hidden = |name: &str| unit.secrets.iter().any(|secret| secret == name);
-    // What a condition guards may be meant for other values; a template by itself judges its own.
-    let (mut flows, mut loops) = (Vec::new(), Vec::new());
-    unguarded_loops(&unit.steps, &mut loops);
-    if unit.result.is_none() && !calls {
-        unguarded(&unit.steps, &mut flows);
-    }
-    for flow in flows {
+    let mut steps = Vec::new();
+    certain(&unit.steps, &mut steps);
+    let flows = steps.iter().filter_map(|step| match &step.node {
+        Node::Act(action) => match &**action {
+            Action::Flow(flow) => Some(flow),
+            _ => None,
+        },
+        _ => None,
+    });
+    // A template by itself judges its own values.
+    for flow in flows.filter(|_| unit.result.is_none() && !calls) {
         for declared in &flow.declared {
             let name = declared.name.as_str();
             let free = |name: &str| !set.contains(&name) && !hidden(name);
@@ -135,7 +138,10 @@ pub fn values(program: &Program, given: &Map, report: &mut Report) {
             }
         }
     }
-    for each in loops {
+    for step in steps {
+        let Node::Each(each) = &step.node else {
+            continue;
+        };
         let ExprKind::Var { name, .. } = &each.over.kind else {
             continue;
         };
@@ -192,34 +198,24 @@ pub fn undeclared(program: &Program, given: &Map, report: &mut Report) {
     }
 }
 
-/// The templates of steps that run in any case.
-fn unguarded<'a>(steps: &'a [Step], found: &mut Vec<&'a Flow>) {
-    for step in steps.iter().filter(|step| step.guard.is_none()) {
-        match &step.node {
-            Node::Act(action) => {
-                if let Action::Flow(flow) = &**action {
-                    found.push(flow);
+/// The steps that a run certainly comes to, and that fail it if they fail. Whether what follows is certain too.
+fn certain<'a>(steps: &'a [Step], found: &mut Vec<&'a Step>) -> bool {
+    steps.iter().all(|step| {
+        if step.guard.is_none() && step.on_failure == OnFailure::Stop {
+            found.push(step);
+            match &step.node {
+                Node::Seq(steps) | Node::Graph(Graph { steps, .. }) => {
+                    return certain(steps, found);
                 }
+                Node::Par { branches, .. } => {
+                    for branch in branches {
+                        certain(slice::from_ref(branch), found);
+                    }
+                }
+                // There may be no turn.
+                Node::Each(_) | Node::While(_) | Node::Act(_) => {}
             }
-            Node::Seq(steps) | Node::Graph(Graph { steps, .. }) => unguarded(steps, found),
-            Node::Par { branches, .. } => unguarded(branches, found),
-            Node::Each(_) | Node::While(_) => {}
         }
-    }
-}
-
-/// The loops over lists that run in any case.
-fn unguarded_loops<'a>(steps: &'a [Step], found: &mut Vec<&'a Each>) {
-    for step in steps.iter().filter(|step| step.guard.is_none()) {
-        match &step.node {
-            Node::Each(each) => {
-                found.push(each);
-                unguarded_loops(slice::from_ref(&each.body), found);
-            }
-            Node::While(body) => unguarded_loops(slice::from_ref(&body.body), found),
-            Node::Seq(steps) | Node::Graph(Graph { steps, .. }) => unguarded_loops(steps, found),
-            Node::Par { branches, .. } => unguarded_loops(branches, found),
-            Node::Act(_) => {}
-        }
-    }
+        !visit::may_end(step)
+    })
 }

@@ -153,7 +153,7 @@ impl Certain<'_> {
         }
         let goes_on = step.on_failure != OnFailure::SkipRest;
         if step.guard.is_some() || step.on_failure != OnFailure::Stop {
-            return goes_on && !may_end(step);
+            return goes_on && !visit::may_end(step);
         }
         if let Some(deadline) = &step.deadline {
             self.spans.push(deadline.span);
@@ -184,7 +184,7 @@ impl Certain<'_> {
                 Action::Call(_) | Action::Flow(_) | Action::Validate(_) | Action::Sleep { .. } => {}
             },
         }
-        !may_end(step)
+        !visit::may_end(step)
     }
 
     /// What of a condition is read in any case.
@@ -195,13 +195,4 @@ impl Certain<'_> {
             _ => self.spans.push(expr.span),
         }
     }
-}
-
-/// Whether a step in it may end the rest.
-fn may_end(step: &Step) -> bool {
-    let mut ends = false;
-    visit::steps(step, &mut |step| {
-        ends |= step.on_failure == OnFailure::SkipRest
-    });
-    ends
 }

@@ -128,7 +128,7 @@ fn values_of_the_right_type() {
 
 #[test]
 fn values_of_the_wrong_type() {
-    let source = "id: [a]\ntimeout: [1]\nweight: x\nparse_json: 'yes'\non_error: contine\ntags: a\nenv: [b]\nretry: {most: 30}\n";
+    let source = "id: [a]\ntimeout: 1.5\nweight: x\nparse_json: 'yes'\non_error: contine\ntags: a\nenv: [b]\nretry: {most: 30}\n";
     let (_, said) = with(source, |fields, report| {
         fields.text("id", report);
         fields.integer("timeout", report);
@@ -146,7 +146,7 @@ fn values_of_the_wrong_type() {
         said,
         [
             "RRC0101 \"[a]\" `id` must be text, not a list",
-            "RRC0101 \"[1]\" `timeout` must be a whole number, not a list",
+            "RRC0101 \"1.5\" `timeout` must be a whole number, not 1.5",
             "RRC0101 \"x\" `weight` must be a number, not text",
             "RRC0101 \"'yes'\" `parse_json` must be true or false, not text => true",
             "RRC0106 \"contine\" `on_error` must be `fail` or `continue`, not `contine` => continue",
