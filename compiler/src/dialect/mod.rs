@@ -34,6 +34,7 @@ mod whole;
 
 pub use literal::read_values;
 pub use order::unknown_step;
+pub use strange::no_secret;
 pub use recipe::{Lowered, Options, Parent, join_group, lower, lower_expression, unique_ids};
 
 use crate::doc::{Node, Schema};
