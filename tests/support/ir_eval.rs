@@ -218,11 +218,8 @@ fn integer(value: &Value) -> Result<Rc<str>, Rc<Failure>> {
     }
     Err(match value {
         Value::Text(text) => {
-            let shown: String = text.chars().take(40).collect();
-            fail(
-                FailureKind::NotANumber,
-                format!("`{shown}` is not an integer"),
-            )
+            let message = format!("`{}` is not an integer", flow::shown(text));
+            fail(FailureKind::NotANumber, message)
         }
         Value::Float(_) => fail(
             FailureKind::NotANumber,
