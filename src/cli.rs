@@ -448,6 +448,7 @@ impl Global {
             given_old: None,
             timeout_ms: None,
             open: false,
+            ran: false,
             secrets: &[],
             shelf: None,
             asked: &[],

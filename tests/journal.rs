@@ -297,6 +297,21 @@ fn events_of_a_replay_are_those_of_the_run() {
     assert_eq!(bare(&live.exits(0)), bare(&again.exits(0)));
 }
 
+/// What a run began with is not judged again: it has run.
+#[test]
+fn a_run_is_shown_again_with_its_recipe_whatever_its_defaults_are() {
+    let steps =
+        "  - {id: a, type: bash, foreach: '{{hosts}}', command: 'true', on_error: continue}\n";
+    let text = recipe(steps) + "context: {hosts: ''}\n";
+    let folder = Folder::with("main.yaml", text);
+    folder.rrc(&["run", "main.yaml"]).go().exits(0);
+    let run = only_run(&folder);
+    let replay = ["run", "main.yaml", "--replay", &run];
+    folder.rrc(&replay).go().exits(0);
+    let given = ["run", "main.yaml", "--set", "hosts=a"];
+    folder.rrc(&given).go().exits(2).err_has("RRC0310");
+}
+
 #[test]
 fn a_recipe_that_asks_for_something_else_diverges() {
     let folder = folder();
