@@ -356,13 +356,10 @@ impl Driver<'_> {
             let Held::Call(asked, args) = held else {
                 continue;
             };
-            if asked.kind == Some(HostKind::Approve) {
+            if asked.kind == Some(HostKind::Approve) && past.begun.contains_key(&asked.ticket.0) {
                 let question = Question::new(asked, &args);
                 self.say_approval(&question, None);
-                if let Some(Stop::Recorded(RunStatus::Paused, _)) = self.stopping {
-                    let Question { stage, prompt, .. } = question;
-                    self.stopping = Some(Stop::Pause { stage, prompt });
-                }
+                self.pause([question]);
             } else if let Some(value) = past.cut.get(&asked.ticket.0) {
                 self.cut_off(&asked, value);
             } else if !past.begun.contains_key(&asked.ticket.0) {
