@@ -250,12 +250,17 @@ impl Driver<'_> {
             _ => Vec::new(),
         };
         let inner = open.inner.take().filter(|inner| inner.is(&value));
-        let began = || match (&value, &open.step) {
-            (Value::Failure(failure), Some(step)) => Some(Inner {
-                message: Rc::clone(&failure.message),
-                path: step.path.clone(),
-            }),
-            _ => None,
+        let began = || {
+            let Value::Failure(failure) = &value else {
+                return None;
+            };
+            let path = match (&open.step, &open.gate) {
+                (Some(step), _) => step.path.clone(),
+                (None, Some(gate)) => format!("the approval of stage `{}`", gate.path),
+                (None, None) => return None,
+            };
+            let message = Rc::clone(&failure.message);
+            Some(Inner { message, path })
         };
         let above = open.around.and_then(|around| self.open.get_mut(&around));
         let (all, out) = match above {
