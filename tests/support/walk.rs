@@ -306,7 +306,8 @@ impl Walker<'_> {
                 other => return other,
             };
             let code = field(&failure.data, "exit_code");
-            let hopeless = comes_again(&failure) || matches!(code, Some(Value::Int(126 | 127)));
+            let hopeless =
+                comes_again(step, &failure) || matches!(code, Some(Value::Int(126 | 127)));
             if hopeless && !last {
                 self.saw("hopeless");
             }

@@ -420,7 +420,7 @@ impl Emitter<'_> {
         w.bind(wrong);
         w.push(Instr::Store { local: failure });
         let (give_up, give_up_over) = (w.label(), w.label());
-        self.is_final(w, failure, give_up, give_up_over);
+        self.is_final(w, step, failure, give_up, give_up_over);
         w.push(Instr::Load { local: tried });
         self.int(w, u64::from(most));
         w.push(Instr::Less {});
@@ -455,9 +455,16 @@ impl Emitter<'_> {
         w.bind(done);
     }
 
-    /// Goes to `give_up` if trying again cannot help: the program cannot be run at all, or a limit
-    /// of the run is reached.
-    fn is_final(&mut self, w: &mut Writer, failure: u8, give_up: Label, give_up_over: Label) {
+    /// Goes to `give_up` if trying again cannot help: the program cannot be run at all, a limit
+    /// of the run is reached, or the values of the step do not do.
+    fn is_final(
+        &mut self,
+        w: &mut Writer,
+        step: &Step,
+        failure: u8,
+        give_up: Label,
+        give_up_over: Label,
+    ) {
         let exit_code = self.tables.text("exit_code");
         let codes = self
             .tables
@@ -471,8 +478,13 @@ impl Emitter<'_> {
         });
         w.push(Instr::JumpIf { to: w.to(give_up) });
         // Of a command that no shell stands before, the code does not say that there is no such program.
-        let kinds = FINAL.map(|kind| Literal::Text(kind.word().to_string()));
-        let kinds = self.tables.literal(&Literal::List(kinds.into()));
+        let of_values = match starts_one(step) {
+            true => &OF_VALUES[..],
+            false => &[],
+        };
+        let kinds = FINAL.iter().chain(of_values);
+        let kinds = kinds.map(|kind| Literal::Text(kind.word().to_string()));
+        let kinds = self.tables.literal(&Literal::List(kinds.collect()));
         w.push(Instr::Load { local: failure });
         w.push(Instr::FailureMap {});
         w.push(Instr::FieldOrNull {
@@ -625,6 +637,23 @@ fn is_hooked(step: &Step, opening: Opening) -> bool {
 /// Whether a step goes on when one of its commands cannot start: what it needs itself is seen before.
 fn outlives_its_commands(step: &Step) -> bool {
     matches!(&step.node, Node::Act(action) if matches!(**action, Action::Flow(_)))
+}
+
+/// What values fail by before anything starts. They are the same at every try.
+const OF_VALUES: [FailureKind; 5] = [
+    FailureKind::Undefined,
+    FailureKind::WrongType,
+    FailureKind::NotANumber,
+    FailureKind::Overflow,
+    FailureKind::DivisionByZero,
+];
+
+/// Whether the work of a step is one process: what runs other steps may fail by values that they make.
+fn starts_one(step: &Step) -> bool {
+    let Node::Act(action) = &step.node else {
+        return false;
+    };
+    matches!(**action, Action::Exec(_) | Action::Agent(_))
 }
 
 /// Whether the run may go on after a failure in a step, though that failed for good.
