@@ -375,7 +375,11 @@ impl Walker<'_> {
                         walker.steps(steps, wanted, task)
                     })
                     .map_err(plain)?;
-                Given::both(Value::Null).then(given)
+                let given = Given::both(Value::Null).then(given);
+                if let Some(value) = given.value.as_ref().filter(|_| wanted) {
+                    self.trace.own(&task.record, format!("output {value:?}"));
+                }
+                given
             }
             // In which order the rest happens after a failure cannot be said here.
             Node::Graph(_) => unreachable!("graphs are not generated"),

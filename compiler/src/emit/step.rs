@@ -586,6 +586,7 @@ impl Emitter<'_> {
             }
             Node::Seq(steps) if let Some(ms) = &step.deadline => {
                 self.steps_within(w, (&step.id, steps, ms), value, failed, exits);
+                say_value(w, value);
             }
             Node::Seq(steps) => {
                 let (ended, done) = (w.label(), w.label());
@@ -596,6 +597,7 @@ impl Emitter<'_> {
                 // Inside, the open step lies below; on the way out by `ended` it is closed first.
                 self.steps(w, steps, value, Exits { failed, ended });
                 w.push(Instr::Null {});
+                say_value(w, value);
                 w.push(Instr::Jump { to: w.to(done) });
                 w.bind(ended);
                 self.end_early(w, exits);
@@ -611,6 +613,22 @@ impl Emitter<'_> {
     }
 }
 
+/// What a list of steps gives whoever takes it is what its step has stored. Stack: the open step and null.
+fn say_value(w: &mut Writer, value: Option<Taken>) {
+    if let Some(value) = value {
+        let (unset, next) = (w.label(), w.label());
+        w.push(Instr::Pop {});
+        w.push(Instr::Load { local: value.value });
+        w.push(Instr::JumpFailed { to: w.to(unset) });
+        w.push(Instr::StepOutput {});
+        w.push(Instr::Jump { to: w.to(next) });
+        w.bind(unset);
+        w.push(Instr::Pop {});
+        w.bind(next);
+        w.push(Instr::Null {});
+    }
+}
+
 /// What a failure is of that comes again however often it is tried.
 const FINAL: [FailureKind; 6] = [
     FailureKind::CommandNotFound,
@@ -620,6 +638,23 @@ const FINAL: [FailureKind; 6] = [
     FailureKind::StepLimit,
     FailureKind::DepthLimit,
 ];
+
+/// What values fail by before anything starts. They are the same at every try.
+const OF_VALUES: [FailureKind; 5] = [
+    FailureKind::Undefined,
+    FailureKind::WrongType,
+    FailureKind::NotANumber,
+    FailureKind::Overflow,
+    FailureKind::DivisionByZero,
+];
+
+/// Whether the work of a step is one process: what runs other steps may fail by values that they make.
+fn starts_one(step: &Step) -> bool {
+    let Node::Act(action) = &step.node else {
+        return false;
+    };
+    matches!(**action, Action::Exec(_) | Action::Agent(_))
+}
 
 /// Where control goes from a try.
 #[derive(Clone, Copy)]
@@ -637,23 +672,6 @@ fn is_hooked(step: &Step, opening: Opening) -> bool {
 /// Whether a step goes on when one of its commands cannot start: what it needs itself is seen before.
 fn outlives_its_commands(step: &Step) -> bool {
     matches!(&step.node, Node::Act(action) if matches!(**action, Action::Flow(_)))
-}
-
-/// What values fail by before anything starts. They are the same at every try.
-const OF_VALUES: [FailureKind; 5] = [
-    FailureKind::Undefined,
-    FailureKind::WrongType,
-    FailureKind::NotANumber,
-    FailureKind::Overflow,
-    FailureKind::DivisionByZero,
-];
-
-/// Whether the work of a step is one process: what runs other steps may fail by values that they make.
-fn starts_one(step: &Step) -> bool {
-    let Node::Act(action) = &step.node else {
-        return false;
-    };
-    matches!(**action, Action::Exec(_) | Action::Agent(_))
 }
 
 /// Whether the run may go on after a failure in a step, though that failed for good.
