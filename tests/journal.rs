@@ -399,13 +399,17 @@ fn a_step_that_must_run_once_stops_the_resume() {
     let steps = "
   - {id: a, type: bash, once: true, command: 'echo a >> log; sleep 60'}
 ";
-    let folder = Folder::with("main.yaml", recipe(steps));
+    let text = recipe(steps) + "context: {list: [1, 2]}\n";
+    let folder = Folder::with("main.yaml", text);
     let running = folder.rrc(&["run", "main.yaml"]).start();
     assert!(binary::eventually(Duration::from_secs(20), || folder.has("log")));
     running.signal("KILL");
     running.end();
     let said = folder.rrc(&["run", "main.yaml", "--resume"]).go().exits(1);
     said.err_has("step `a` is marked `once`");
+    let json = ["run", "main.yaml", "--resume", "--output-format", "json"];
+    let told = folder.rrc(&json).go().exits(1).json();
+    assert_eq!(told["context"]["list"], serde_json::json!([1, 2]), "{told}");
     // What was begun has its end all the same, here and where a recipe asks for something else.
     folder.write("other.yaml", recipe(&steps.replace("60", "61")));
     let replay = ["run", "--replay", &only_run(&folder), "other.yaml"];

@@ -136,8 +136,10 @@ pub fn run(
         },
     );
     let mut machines = Machines::new(plan, variables);
-    let finished = driver.drive(&mut machines);
-    driver.end_refused(&mut machines);
+    let mut finished = driver.drive(&mut machines);
+    if let Some(variables) = driver.end_refused(&mut machines) {
+        finished.variables = variables;
+    }
     driver.wait_for_ending();
     Ok(driver.end(finished))
 }
