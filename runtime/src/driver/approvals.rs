@@ -231,14 +231,14 @@ impl Driver<'_> {
     }
 
     /// A question that is asked when the run has begun to wait for another: who is to answer sees all of
-    /// them. What is answered already goes on when the run does.
+    /// them.
     pub(super) fn wait_too(&mut self, mut asked: Asked, args: &Args) {
         let stage = render(args.get("stage")).to_string();
         let is_answered = [&self.settings.deny, &self.settings.approve]
             .iter()
             .any(|answered| answered.contains(&stage));
         if is_answered {
-            return self.unbegun(&asked);
+            return self.approve(asked, args);
         }
         asked.since.get_or_insert_with(since_1970);
         self.begin(&asked);
