@@ -6,6 +6,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use rrc_compiler::dialect::no_secret;
 use rrc_compiler::report::Format;
 use std::ffi::OsString;
 use std::io;
@@ -314,7 +315,7 @@ pub struct RunArgs {
     #[arg(long)]
     pub no_auto_stage: bool,
     /// Never show the value of this variable; may be given several times
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = secret)]
     pub secret: Vec<String>,
     /// Refuse a plan whose recipes have changed since it was built
     #[arg(long)]
@@ -447,6 +448,7 @@ impl Global {
             given_old: None,
             timeout_ms: None,
             open: false,
+            ran: false,
             secrets: &[],
             shelf: None,
             asked: &[],
@@ -489,6 +491,14 @@ fn seconds(word: &str) -> Result<Duration, &'static str> {
         .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     time.filter(|time| !time.is_zero())
         .ok_or("give a number of seconds above 0")
+}
+
+/// The name of what is to be hidden. The environment may have others than variables can have.
+fn secret(name: &str) -> Result<String, String> {
+    match no_secret(name).filter(|_| std::env::var_os(name).is_none()) {
+        Some((wrong, help)) => Err(format!("{wrong}; {help}")),
+        None => Ok(name.to_string()),
+    }
 }
 
 /// How long ago something was.

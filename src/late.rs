@@ -13,6 +13,7 @@ use rrc_compiler::emit::add_outputs;
 use rrc_compiler::world::World;
 use rrc_runtime::driver::Found;
 use rrc_vm::codec::{decode, encode};
+use rrc_vm::flow::shown_path;
 use rrc_vm::plan::Plan;
 use rrc_vm::verify::{Verified, verify};
 use std::io;
@@ -65,13 +66,13 @@ fn compiled(
     let config = Arc::new(Config::find(prepared.file, global)?);
     let path = Disk::new(global, &config)
         .find_recipe(name, prepared.file)
-        .ok_or_else(|| format!("there is no recipe `{name}`"))?;
+        .ok_or_else(|| format!("there is no recipe `{}`", shown_path(name)))?;
     let mut nowhere = io::sink();
     let mut streams = Streams {
         out: &mut nowhere,
         err,
     };
-    let wrong = || format!("the recipe `{name}` does not compile");
+    let wrong = || format!("the recipe `{}` does not compile", shown_path(name));
     let found = plan::compile(&path, None, &args.secret, &config, global, &mut streams);
     let compiled = found.map_err(|error| error.to_string())?;
     let mut compiled = compiled.map_err(|_| wrong())?;

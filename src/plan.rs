@@ -95,6 +95,7 @@ pub fn compile(
         given_old: given.and_then(Given::older),
         timeout_ms: config.run.default_timeout_ms,
         open: given.is_none(),
+        ran: given.is_some_and(|given| given.ran),
         secrets,
         ..global.options()
     };

@@ -589,7 +589,7 @@ fn replay(
                 Ok(config) => config,
                 Err(code) => return Ok(code),
             };
-            let values = Given::of(&past.variables);
+            let values = Given::of_run(&past.variables);
             run::load(
                 file,
                 Some(&values),

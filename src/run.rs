@@ -302,10 +302,11 @@ fn perform_and_tell(
     report(prepared, &outcome, args, global.quiet, streams)?;
     // What comes on standard error comes after it, also where both go to one place.
     streams.out.flush()?;
-    if let Some(stage) = outcome.waits_for.as_deref().filter(|_| !global.quiet) {
+    if !outcome.waits_for.is_empty() && !global.quiet {
+        let stages = &outcome.waits_for;
         match outcome.recorded || args.replay.is_some() {
-            true => say_how_to_go_on(prepared, stage, streams)?,
-            false => say_that_it_cannot_go_on(stage, args, streams)?,
+            true => say_how_to_go_on(prepared, stages, streams)?,
+            false => say_that_it_cannot_go_on(stages, args, streams)?,
         }
     }
     Ok(match outcome.signal {
@@ -321,20 +322,31 @@ fn perform_and_tell(
 /// A run that waits for an answer is of no use to somebody who does not know how to give it.
 fn say_how_to_go_on(
     prepared: &Prepared<'_>,
-    stage: &str,
+    stages: &[String],
     streams: &mut Streams<'_>,
 ) -> io::Result<()> {
     let run = &prepared.settings.run_id;
-    let stage = readable(stage);
+    let (yes, no) = answers(stages);
     writeln!(
         streams.err,
-        "help: answer with `rrc run --resume {run} --approve {stage}`, or `--deny {stage}`"
+        "help: answer with `rrc run --resume {run} {yes}`, or `{no}`"
     )
+}
+
+/// The options that approve all these stages, and those that deny them.
+fn answers(stages: &[String]) -> (String, String) {
+    let all = |option: &str| {
+        let each = stages
+            .iter()
+            .map(|stage| format!("{option} {}", readable(stage)));
+        each.collect::<Vec<_>>().join(" ")
+    };
+    (all("--approve"), all("--deny"))
 }
 
 /// A run without a record cannot go on, and who may not have wanted that is told what to do instead.
 fn say_that_it_cannot_go_on(
-    stage: &str,
+    stages: &[String],
     args: &RunArgs,
     streams: &mut Streams<'_>,
 ) -> io::Result<()> {
@@ -344,10 +356,10 @@ fn say_that_it_cannot_go_on(
             "help: nothing was recorded, so this run cannot go on; leave out `--no-record`"
         );
     }
-    let stage = readable(stage);
+    let (yes, no) = answers(stages);
     writeln!(
         streams.err,
-        "help: it is not on record, so this run cannot go on; start it again with `--approve {stage}`, or `--deny {stage}`"
+        "help: it is not on record, so this run cannot go on; start it again with `{yes}`, or `{no}`"
     )
 }
 

@@ -24,6 +24,8 @@ pub struct Given {
     /// As YAML 1.1 has it, if that may be something else.
     older: Option<Values>,
     set: Vec<String>,
+    /// It is what a run began with, which is over.
+    pub ran: bool,
 }
 
 /// One reading of what is given.
@@ -72,11 +74,12 @@ impl Given {
                 _ => None,
             },
             set: set.to_vec(),
+            ran: false,
         })
     }
 
-    /// Values that are what they are.
-    pub fn of(values: &Map) -> Given {
+    /// What a run began with, be it given or not.
+    pub fn of_run(values: &Map) -> Given {
         let newer = Values {
             file: values.clone(),
             all: values.clone(),
@@ -85,6 +88,7 @@ impl Given {
             newer,
             older: None,
             set: Vec::new(),
+            ran: true,
         }
     }
 

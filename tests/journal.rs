@@ -297,6 +297,21 @@ fn events_of_a_replay_are_those_of_the_run() {
     assert_eq!(bare(&live.exits(0)), bare(&again.exits(0)));
 }
 
+/// What a run began with is not judged again: it has run.
+#[test]
+fn a_run_is_shown_again_with_its_recipe_whatever_its_defaults_are() {
+    let steps =
+        "  - {id: a, type: bash, foreach: '{{hosts}}', command: 'true', on_error: continue}\n";
+    let text = recipe(steps) + "context: {hosts: ''}\n";
+    let folder = Folder::with("main.yaml", text);
+    folder.rrc(&["run", "main.yaml"]).go().exits(0);
+    let run = only_run(&folder);
+    let replay = ["run", "main.yaml", "--replay", &run];
+    folder.rrc(&replay).go().exits(0);
+    let given = ["run", "main.yaml", "--set", "hosts=a"];
+    folder.rrc(&given).go().exits(2).err_has("RRC0310");
+}
+
 #[test]
 fn a_recipe_that_asks_for_something_else_diverges() {
     let folder = folder();
@@ -384,13 +399,17 @@ fn a_step_that_must_run_once_stops_the_resume() {
     let steps = "
   - {id: a, type: bash, once: true, command: 'echo a >> log; sleep 60'}
 ";
-    let folder = Folder::with("main.yaml", recipe(steps));
+    let text = recipe(steps) + "context: {list: [1, 2]}\n";
+    let folder = Folder::with("main.yaml", text);
     let running = folder.rrc(&["run", "main.yaml"]).start();
     assert!(binary::eventually(Duration::from_secs(20), || folder.has("log")));
     running.signal("KILL");
     running.end();
     let said = folder.rrc(&["run", "main.yaml", "--resume"]).go().exits(1);
     said.err_has("step `a` is marked `once`");
+    let json = ["run", "main.yaml", "--resume", "--output-format", "json"];
+    let told = folder.rrc(&json).go().exits(1).json();
+    assert_eq!(told["context"]["list"], serde_json::json!([1, 2]), "{told}");
     // What was begun has its end all the same, here and where a recipe asks for something else.
     folder.write("other.yaml", recipe(&steps.replace("60", "61")));
     let replay = ["run", "--replay", &only_run(&folder), "other.yaml"];

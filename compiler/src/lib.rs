@@ -99,13 +99,14 @@ pub fn check(
         .findings
         .iter()
         .any(|finding| finding.code == &codes::DIALECT_CONFLICT);
-    if let Some(given) = given {
+    let refusable = given.filter(|_| !options.ran);
+    if let Some(given) = refusable {
         lint::given::values(&loaded.program, given, &mut report);
     }
     if !confused {
         let facts = infer::infer(&loaded.program, given);
         lint::lint(&loaded.program, &links, &facts, &mut report);
-        if let Some(given) = given {
+        if let Some(given) = refusable {
             lint::judge(&loaded.program, given, &mut report);
         }
     }

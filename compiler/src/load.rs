@@ -45,6 +45,8 @@ pub struct Options<'a> {
     pub timeout_ms: Option<u64>,
     /// Values may be given when what is made of this runs: no default can be relied on.
     pub open: bool,
+    /// They are those of a run that was made: nothing is refused for them.
+    pub ran: bool,
     /// Variables of the main file that are secret, besides those that it calls so itself.
     pub secrets: &'a [String],
     /// Where files are kept for other programs, and taken from.

@@ -105,8 +105,8 @@ pub struct Outcome {
     pub error: Option<String>,
     /// The signal that ended it.
     pub signal: Option<Signal>,
-    /// The stage whose approval it waits for.
-    pub waits_for: Option<String>,
+    /// The stages whose approval it waits for.
+    pub waits_for: Vec<String>,
     /// Whether all of it is on record, so that it can go on and be shown again.
     pub recorded: bool,
     /// Why a recorded run could not be made again; then the rest says nothing.
@@ -136,8 +136,10 @@ pub fn run(
         },
     );
     let mut machines = Machines::new(plan, variables);
-    let finished = driver.drive(&mut machines);
-    driver.end_refused(&mut machines);
+    let mut finished = driver.drive(&mut machines);
+    if let Some(variables) = driver.end_refused(&mut machines) {
+        finished.variables = variables;
+    }
     driver.wait_for_ending();
     Ok(driver.end(finished))
 }
@@ -240,11 +242,8 @@ struct Driver<'a> {
 enum Stop {
     Signal(Signal),
     Timeout(Duration),
-    /// Nobody answered whether to go on after this stage, which was asked so.
-    Pause {
-        stage: String,
-        prompt: String,
-    },
+    /// Nobody answered whether to go on after stages.
+    Pause(Vec<approvals::Pending>),
     /// Somebody said that it does not go on; no recipe has a say in that.
     Denied(String),
     /// As the recorded run was stopped.
@@ -256,12 +255,9 @@ impl Stop {
         match self {
             Stop::Signal(_) => "the run was stopped".to_string(),
             Stop::Timeout(limit) => format!("the run took longer than allowed (limit {limit:?})"),
-            Stop::Pause { stage, prompt } => {
-                let words = format!("waiting for the approval of stage `{stage}`");
-                match prompt.trim() {
-                    "" => words,
-                    prompt => format!("{words}: {prompt}"),
-                }
+            Stop::Pause(pending) => {
+                let words = pending.iter().map(approvals::Pending::words);
+                words.collect::<Vec<_>>().join("\n")
             }
             Stop::Denied(words) | Stop::Recorded(_, words) => words.clone(),
         }
@@ -511,18 +507,24 @@ impl<'a> Driver<'a> {
                 RunStatus::Failed
             }
         };
-        let (mut signal, mut waits_for) = (None, None);
+        let (mut signal, mut waits_for) = (None, Vec::new());
         if let Some(why) = &self.stopping {
             error = Some(why.words());
             status = match why {
                 Stop::Signal(_) => RunStatus::Cancelled,
                 Stop::Timeout(_) | Stop::Denied(_) => RunStatus::Failed,
-                Stop::Pause { .. } => RunStatus::Paused,
+                Stop::Pause(_) => RunStatus::Paused,
                 Stop::Recorded(recorded, _) => *recorded,
             };
             match why {
                 Stop::Signal(received) => signal = Some(*received),
-                Stop::Pause { stage, .. } => waits_for = Some(stage.clone()),
+                Stop::Pause(pending) => {
+                    for one in pending {
+                        if !waits_for.contains(&one.stage) {
+                            waits_for.push(one.stage.clone());
+                        }
+                    }
+                }
                 _ => {}
             }
         }

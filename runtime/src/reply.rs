@@ -7,6 +7,7 @@ use crate::process::{
 use crate::secret::Secrets;
 use rrc_vm::exports::exports;
 use rrc_vm::fault::{Failure, FailureKind};
+use rrc_vm::flow::{SHOWN, SHOWN_PATH, on_one_line};
 use rrc_vm::shell::is_posix;
 use rrc_vm::text::render;
 use rrc_vm::value::{Map, Value};
@@ -206,6 +207,9 @@ pub fn reply(mut outcome: Outcome, form: Form, secrets: &Secrets) -> Value {
         Form::Bytes => Some(command_code(&outcome)),
     };
     let stderr = text(&outcome.stderr, outcome.stderr_truncated);
+    if let Some(error) = &mut outcome.error {
+        error.detail = detail(&error.detail, secrets);
+    }
     let mut known = known(&mut outcome, form, exit_code, &stderr);
     let Some(error) = &outcome.error else {
         return Value::map(known);
@@ -278,6 +282,22 @@ fn why(error: &ExecError, exit_code: Option<i64>, signal: Option<i32>) -> String
         _ if error.detail.is_empty() => error.message.to_string(),
         _ => format!("{}: {}", error.message, error.detail),
     }
+}
+
+/// What is known of an error besides its kind, on one line. Of a long path the middle is left out: what is
+/// wrong with it stands behind it.
+fn detail(text: &str, secrets: &Secrets) -> String {
+    const BEHIND: usize = 2 * SHOWN;
+    if text.len() <= SHOWN_PATH + BEHIND {
+        return on_one_line(text).into_owned();
+    }
+    let mut end = secrets.end_before(text.as_bytes(), SHOWN_PATH);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let start = secrets.start_after(text, text.len() - BEHIND);
+    let (before, behind) = (on_one_line(&text[..end]), on_one_line(&text[start..]));
+    format!("{before}…{behind}")
 }
 
 /// What of the output the machine gets: text, or the bytes as they are.

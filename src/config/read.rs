@@ -5,7 +5,7 @@ use crate::words;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use rrc_compiler::codes::{self, Code};
 use rrc_compiler::diagnostic::nearest;
-use rrc_compiler::dialect::{self, Dialect};
+use rrc_compiler::dialect::{self, Dialect, no_secret};
 use rrc_compiler::source::Source;
 use rrc_runtime::agent::Agents;
 use std::ops::Range;
@@ -222,6 +222,13 @@ impl Reader {
             return Run::default();
         };
         let secrets = self.texts(section, "secrets");
+        for (name, place) in &secrets {
+            // The environment may have others than variables can have.
+            let wrong = no_secret(name).filter(|_| std::env::var_os(name).is_none());
+            if let Some((wrong, help)) = wrong {
+                self.say(place.clone(), format!("{wrong}; {help}"));
+            }
+        }
         Run {
             secrets: secrets.into_iter().map(|(name, _)| name).collect(),
             jobs: self.jobs(section),

@@ -447,6 +447,30 @@ fn slips_in_names_of_tags_and_secrets_are_said() {
 }
 
 #[test]
+fn what_names_no_variable_is_not_hidden_in_silence() {
+    let recipe = "name: t\ncontext: {cfg: {pw: ''}}\nsteps:\n  \
+                  - {id: a, type: bash, command: 'echo {{cfg.pw}}', output: o}\n";
+    let folder = Folder::with("t.yaml", recipe);
+    for (name, help) in [
+        ("cfg.pw", "name `cfg`: all that is in it is hidden"),
+        ("cfg[0]", "name `cfg`: all that is in it is hidden"),
+        ("{{cfg}}", "write the name without braces: `cfg`"),
+        ("", "use letters, digits, `_` and `-`"),
+        ("a b", "use letters, digits, `_` and `-`"),
+    ] {
+        let words = format!("`{name}` names no variable; {help}");
+        let args = ["run", "t.yaml", "--secret", name];
+        folder.rrc(&args).go().exits(2).no_out().err_has(&words);
+        folder.write("rrc.toml", format!("[run]\nsecrets = [\"{name}\"]\n"));
+        let said = folder.rrc(&["run", "t.yaml"]).go();
+        said.exits(2).no_out().err_has(&words);
+        std::fs::remove_file(folder.file("rrc.toml")).unwrap();
+    }
+    let odd = ["run", "t.yaml", "--secret", "odd.name"];
+    folder.rrc(&odd).env("odd.name", "word").go().exits(0);
+}
+
+#[test]
 fn an_audit_that_cannot_be_written_names_the_place() {
     let folder = Folder::with("greet.yaml", GOOD);
     folder.write("taken", "");

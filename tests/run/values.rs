@@ -20,6 +20,45 @@ fn big() -> String {
     text
 }
 
+/// What a message says of a value does not end where a line of the value does, and what it leaves out it
+/// says that it does.
+#[test]
+fn values_in_messages_stay_on_their_line_and_are_cut_with_a_sign() {
+    let steps = "
+  - {id: printed, type: bash, command: \"printf 'sub\\n'\", output: d}
+  - {id: copied, type: bash, command: 'printf %s {{v}}', output: w}
+  - {id: directory, type: bash, command: 'true', cwd: '{{d}}', on_error: continue}
+  - {id: number, type: bash, command: 'echo $(( {{d}} ))', on_error: continue}
+  - {id: time, type: bash, command: 'true', timeout: '{{d}}', on_error: continue}
+  - {id: recipe, type: recipe, recipe: '{{d}}', on_error: continue}
+  - {id: condition, type: bash, command: 'true', condition: 'int({{d}}) == 3', on_error: continue}
+  - {id: long-directory, type: bash, command: 'true', cwd: '{{w}}', on_error: continue}
+  - {id: long-time, type: bash, command: 'true', timeout: '{{w}}', on_error: continue}
+  - {id: long-count, type: bash, command: 'true', foreach: '{{l}}', max_iterations: '{{w}}', on_error: continue}
+  - {id: long-recipe, type: recipe, recipe: '{{w}}', on_error: continue}
+";
+    let text = amplifier(steps) + "context: {v: '', l: [1]}\n";
+    let folder = Folder::with("main.yaml", text);
+    folder.write("v.json", format!("{{\"v\": \"{}\"}}", "z".repeat(300_000)));
+    let said = folder.rrc(&["run", "main.yaml", "--vars", "v.json"]).go();
+    let said = said.exits(0);
+    let cut = format!("`{}…`", "z".repeat(40));
+    for words in [
+        "/sub\\n: there is no such directory\n",
+        "`sub\\n` is not an integer\n",
+        "`timeout` must be a number of seconds above 0, not `sub\\n`\n",
+        "there is no recipe `sub\\n`\n",
+        "`sub\\n` is not a number\n",
+        "zzz: File name too long (os error 36)\n",
+        &format!("`timeout` must be a number of seconds above 0, not {cut}\n"),
+        &format!("`max_iterations` must be a whole number from 1, not {cut}\n"),
+        &format!("there is no recipe `{}…`\n", "z".repeat(160)),
+    ] {
+        assert!(said.out.contains(words), "{words}: {}", said.out);
+    }
+    assert!(said.out.len() < 4000, "{}", said.out);
+}
+
 const POSITIONS: &str = "\
 - id: bare
   type: bash

@@ -58,6 +58,25 @@ fn or(missing: Missing, found: Option<Value>, message: impl FnOnce() -> String) 
     }
 }
 
+/// How what is said of a missing field begins: with the path of it.
+fn begin(expr: &Expr) -> String {
+    path(expr).map_or(String::new(), |path| format!("`{path}`: "))
+}
+
+fn path(expr: &Expr) -> Option<String> {
+    match &expr.kind {
+        ExprKind::Var { name, .. } => Some(name.clone()),
+        ExprKind::Field { of, name, .. } => Some(format!("{}.{name}", path(of)?)),
+        ExprKind::Index { of, at, .. } => match at.kind {
+            ExprKind::Literal(Literal::Int(at)) if i32::try_from(at).is_ok() => {
+                Some(format!("{}[{at}]", path(of)?))
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 pub fn eval(expr: &Expr, scope: &Map) -> Outcome {
     match &expr.kind {
         ExprKind::Literal(value) => Ok(literal(value)),
@@ -67,14 +86,15 @@ pub fn eval(expr: &Expr, scope: &Map) -> Outcome {
         ExprKind::Field { of, name, missing } => {
             let of = eval(of, scope)?;
             or(*missing, text::field(&of, name).cloned(), || {
-                format!("{} has no field `{name}`", text::kind_word(&of))
+                let path = begin(expr);
+                format!("{path}{} has no field `{name}`", text::kind_word(&of))
             })
         }
         ExprKind::Index { of, at, missing } => {
             let (of, at) = (eval(of, scope)?, eval(at, scope)?);
             or(*missing, text::index(&of, &at), || {
-                let at: String = text::render(&at).chars().take(40).collect();
-                format!("{} has no item `{at}`", text::kind_word(&of))
+                let (path, at) = (begin(expr), flow::shown(&text::render(&at)));
+                format!("{path}{} has no item `{at}`", text::kind_word(&of))
             })
         }
         ExprKind::List(items) => {
@@ -218,11 +238,8 @@ fn integer(value: &Value) -> Result<Rc<str>, Rc<Failure>> {
     }
     Err(match value {
         Value::Text(text) => {
-            let shown: String = text.chars().take(40).collect();
-            fail(
-                FailureKind::NotANumber,
-                format!("`{shown}` is not an integer"),
-            )
+            let message = format!("`{}` is not an integer", flow::shown(text));
+            fail(FailureKind::NotANumber, message)
         }
         Value::Float(_) => fail(
             FailureKind::NotANumber,

@@ -48,13 +48,21 @@ pub fn binds_value(step: &Step) -> bool {
 }
 
 /// Whether a program could not be started at all.
-pub fn comes_again(failure: &Failure) -> bool {
+pub fn comes_again(step: &Step, failure: &Failure) -> bool {
     use FailureKind::{CommandNotFound, InvalidCwd, PermissionDenied, SpawnFailed};
     use FailureKind::{DepthLimit, StepLimit};
-    matches!(
-        failure.kind,
-        CommandNotFound | InvalidCwd | PermissionDenied | SpawnFailed | DepthLimit | StepLimit
-    )
+    use FailureKind::{DivisionByZero, NotANumber, Overflow, Undefined, WrongType};
+    let starts_one = match &step.node {
+        Node::Act(action) => matches!(**action, Action::Exec(_) | Action::Agent(_)),
+        _ => false,
+    };
+    match failure.kind {
+        CommandNotFound | InvalidCwd | PermissionDenied | SpawnFailed | DepthLimit | StepLimit => {
+            true
+        }
+        DivisionByZero | NotANumber | Overflow | Undefined | WrongType => starts_one,
+        _ => false,
+    }
 }
 
 pub fn calls(step: &Step) -> bool {

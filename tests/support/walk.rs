@@ -309,7 +309,8 @@ impl Walker<'_> {
                 other => return other,
             };
             let code = field(&failure.data, "exit_code");
-            let hopeless = comes_again(&failure) || matches!(code, Some(Value::Int(126 | 127)));
+            let hopeless =
+                comes_again(step, &failure) || matches!(code, Some(Value::Int(126 | 127)));
             if hopeless && !last {
                 self.saw("hopeless");
             }
@@ -377,7 +378,11 @@ impl Walker<'_> {
                         walker.steps(steps, wanted, task)
                     })
                     .map_err(plain)?;
-                Given::both(Value::Null).then(given)
+                let given = Given::both(Value::Null).then(given);
+                if let Some(value) = given.value.as_ref().filter(|_| wanted) {
+                    self.trace.own(&task.record, format!("output {value:?}"));
+                }
+                given
             }
             // In which order the rest happens after a failure cannot be said here.
             Node::Graph(_) => unreachable!("graphs are not generated"),

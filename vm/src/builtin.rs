@@ -5,6 +5,7 @@
 //! names and syntax, and counts its arguments itself, because a plan may come from anybody.
 
 use crate::fault::FailureKind;
+use crate::flow::shown;
 use crate::isa::Builtin;
 use crate::policy::{self, Number};
 use crate::text;
@@ -113,12 +114,8 @@ fn too_long() -> (FailureKind, String) {
 fn not_a_number(value: &Value) -> (FailureKind, String) {
     match value {
         Value::Text(text) => {
-            let shown: String = text.chars().take(40).collect();
-            let more = if shown.len() < text.len() { "…" } else { "" };
-            (
-                FailureKind::NotANumber,
-                format!("`{}{more}` is not a number", shown.escape_debug()),
-            )
+            let message = format!("`{}` is not a number", shown(text));
+            (FailureKind::NotANumber, message)
         }
         _ => (
             FailureKind::WrongType,

@@ -6,6 +6,7 @@
 use crate::fault::{Failure, FailureKind};
 use crate::text::{self, render};
 use crate::value::{Map, Value};
+use std::borrow::Cow;
 use std::rc::Rc;
 
 /// What an operation came to, or why it has no result.
@@ -13,6 +14,9 @@ pub type Made = Result<Value, (FailureKind, String)>;
 
 /// How many characters of a value a message holds.
 pub const SHOWN: usize = 40;
+
+/// The same of a path.
+pub const SHOWN_PATH: usize = 4 * SHOWN;
 
 /// How much of what a branch wrote to its standard error the report of all branches holds, in
 /// UTF-16 units.
@@ -147,9 +151,33 @@ fn unfit(name: &str, must: &str, value: &Value) -> (FailureKind, String) {
     (FailureKind::WrongType, message)
 }
 
-/// As much of a text as a message holds.
-pub(crate) fn shown(text: &str) -> String {
-    text.chars().take(SHOWN).collect()
+/// As much of a text as a message holds, on one line.
+pub fn shown(text: &str) -> String {
+    shown_to(text, SHOWN)
+}
+
+/// The same of a path: more of it, as many begin alike.
+pub fn shown_path(text: &str) -> String {
+    shown_to(text, SHOWN_PATH)
+}
+
+fn shown_to(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", on_one_line(&text[..end])),
+        None => on_one_line(text).into_owned(),
+    }
+}
+
+/// A text with escapes for what would break the line of a message.
+pub fn on_one_line(text: &str) -> Cow<'_, str> {
+    if !text.contains(char::is_control) {
+        return Cow::Borrowed(text);
+    }
+    let shown = |c: char| match c.is_control() {
+        true => c.escape_debug().to_string(),
+        false => c.to_string(),
+    };
+    text.chars().map(shown).collect()
 }
 
 fn is_int(text: &str) -> bool {

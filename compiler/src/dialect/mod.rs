@@ -35,6 +35,7 @@ mod whole;
 pub use literal::read_values;
 pub use order::unknown_step;
 pub use recipe::{Lowered, Options, Parent, join_group, lower, lower_expression, unique_ids};
+pub use strange::no_secret;
 
 use crate::doc::{Node, Schema};
 use crate::expr::BareWords;

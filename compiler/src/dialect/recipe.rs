@@ -296,9 +296,16 @@ impl Lower<'_> {
                 self.report,
             )
         });
-        names
+        let named: (Vec<String>, Vec<Span>) = names
             .map(|name| (name.text().to_string(), name.inner()))
-            .unzip()
+            .unzip();
+        for (name, span) in named.0.iter().zip(&named.1) {
+            if let Some((message, help)) = strange::no_secret(name) {
+                self.report
+                    .add(Diagnostic::new(&codes::BAD_VALUE, *span, message).help(help));
+            }
+        }
+        named
     }
 
     pub fn limits(&mut self, fields: &Fields<'_>) -> RunLimits {

@@ -106,6 +106,21 @@ pub fn unreadable(name: &str, span: Span, report: &mut Report) {
     });
 }
 
+/// Why nothing that has this name can be secret, and what to write instead.
+pub fn no_secret(name: &str) -> Option<(String, String)> {
+    if !name.is_empty() && !name.contains(is_odd) {
+        return None;
+    }
+    let bare = name.trim_start_matches("{{").trim_end_matches("}}").trim();
+    let whole = bare.split(['.', '[']).next().unwrap_or_default();
+    let help = match whole.is_empty() || whole.contains(is_odd) {
+        true => "use letters, digits, `_` and `-`".to_string(),
+        false if whole == bare => format!("write the name without braces: `{whole}`"),
+        false => format!("name `{whole}`: all that is in it is hidden"),
+    };
+    Some((format!("`{name}` names no variable"), help))
+}
+
 /// A name that would break the lines of whoever prints it.
 pub fn unprintable(fields: &Fields<'_>, field: &str, report: &mut Report) {
     let text = fields.text(field, &mut Report::default());

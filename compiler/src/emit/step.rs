@@ -431,7 +431,7 @@ impl Emitter<'_> {
         w.bind(wrong);
         w.push(Instr::Store { local: failure });
         let (give_up, give_up_over) = (w.label(), w.label());
-        self.is_final(w, failure, give_up, give_up_over);
+        self.is_final(w, step, failure, give_up, give_up_over);
         w.push(Instr::Load { local: tried });
         self.int(w, u64::from(most));
         w.push(Instr::Less {});
@@ -467,9 +467,16 @@ impl Emitter<'_> {
         w.bind(done);
     }
 
-    /// Goes to `give_up` if trying again cannot help: the program cannot be run at all, or a limit
-    /// of the run is reached.
-    fn is_final(&mut self, w: &mut Writer, failure: u8, give_up: Label, give_up_over: Label) {
+    /// Goes to `give_up` if trying again cannot help: the program cannot be run at all, a limit
+    /// of the run is reached, or the values of the step do not do.
+    fn is_final(
+        &mut self,
+        w: &mut Writer,
+        step: &Step,
+        failure: u8,
+        give_up: Label,
+        give_up_over: Label,
+    ) {
         let exit_code = self.tables.text("exit_code");
         let codes = self
             .tables
@@ -483,8 +490,13 @@ impl Emitter<'_> {
         });
         w.push(Instr::JumpIf { to: w.to(give_up) });
         // Of a command that no shell stands before, the code does not say that there is no such program.
-        let kinds = FINAL.map(|kind| Literal::Text(kind.word().to_string()));
-        let kinds = self.tables.literal(&Literal::List(kinds.into()));
+        let of_values = match starts_one(step) {
+            true => &OF_VALUES[..],
+            false => &[],
+        };
+        let kinds = FINAL.iter().chain(of_values);
+        let kinds = kinds.map(|kind| Literal::Text(kind.word().to_string()));
+        let kinds = self.tables.literal(&Literal::List(kinds.collect()));
         w.push(Instr::Load { local: failure });
         w.push(Instr::FailureMap {});
         w.push(Instr::FieldOrNull {
@@ -586,6 +598,7 @@ impl Emitter<'_> {
             }
             Node::Seq(steps) if let Some(ms) = &step.deadline => {
                 self.steps_within(w, (&step.id, steps, ms), value, failed, exits);
+                say_value(w, value);
             }
             Node::Seq(steps) => {
                 let (ended, done) = (w.label(), w.label());
@@ -596,6 +609,7 @@ impl Emitter<'_> {
                 // Inside, the open step lies below; on the way out by `ended` it is closed first.
                 self.steps(w, steps, value, Exits { failed, ended });
                 w.push(Instr::Null {});
+                say_value(w, value);
                 w.push(Instr::Jump { to: w.to(done) });
                 w.bind(ended);
                 self.end_early(w, exits);
@@ -611,6 +625,22 @@ impl Emitter<'_> {
     }
 }
 
+/// What a list of steps gives whoever takes it is what its step has stored. Stack: the open step and null.
+fn say_value(w: &mut Writer, value: Option<Taken>) {
+    if let Some(value) = value {
+        let (unset, next) = (w.label(), w.label());
+        w.push(Instr::Pop {});
+        w.push(Instr::Load { local: value.value });
+        w.push(Instr::JumpFailed { to: w.to(unset) });
+        w.push(Instr::StepOutput {});
+        w.push(Instr::Jump { to: w.to(next) });
+        w.bind(unset);
+        w.push(Instr::Pop {});
+        w.bind(next);
+        w.push(Instr::Null {});
+    }
+}
+
 /// What a failure is of that comes again however often it is tried.
 const FINAL: [FailureKind; 6] = [
     FailureKind::CommandNotFound,
@@ -620,6 +650,23 @@ const FINAL: [FailureKind; 6] = [
     FailureKind::StepLimit,
     FailureKind::DepthLimit,
 ];
+
+/// What values fail by before anything starts. They are the same at every try.
+const OF_VALUES: [FailureKind; 5] = [
+    FailureKind::Undefined,
+    FailureKind::WrongType,
+    FailureKind::NotANumber,
+    FailureKind::Overflow,
+    FailureKind::DivisionByZero,
+];
+
+/// Whether the work of a step is one process: what runs other steps may fail by values that they make.
+fn starts_one(step: &Step) -> bool {
+    let Node::Act(action) = &step.node else {
+        return false;
+    };
+    matches!(**action, Action::Exec(_) | Action::Agent(_))
+}
 
 /// Where control goes from a try.
 #[derive(Clone, Copy)]

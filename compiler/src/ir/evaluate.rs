@@ -124,7 +124,7 @@ fn integer(term: &Term, names: &impl Names) -> Result<i64, No> {
     let value = evaluate(term, names)?;
     flow::integer(&value).ok_or_else(|| {
         let shown = match &value {
-            Value::Text(_) | Value::Float(_) => format!("`{}`", render(&value)),
+            Value::Text(_) | Value::Float(_) => format!("`{}`", flow::shown(&render(&value))),
             other => kind_word(other).to_string(),
         };
         wrong(format!("{shown} is not an integer"), term.span)

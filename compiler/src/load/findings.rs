@@ -5,9 +5,10 @@ use crate::diagnostic::{Diagnostic, Fix, nearest};
 use crate::doc;
 use crate::source::{SourceId, Span};
 use crate::world::ReadError;
+use rrc_vm::flow::shown_path;
 
 pub fn missing(name: &str, span: Span, known: &[String]) -> Diagnostic {
-    let message = format!("there is no recipe `{name}`");
+    let message = format!("there is no recipe `{}`", shown_path(name));
     let near = nearest(name, known.iter().map(String::as_str));
     let finding = Diagnostic::new(&codes::MISSING_RECIPE, span, message);
     match near {

@@ -5,7 +5,7 @@
 
 use super::perform::{Asked, Place};
 use super::{Approval, Driver, Stop};
-use crate::event::{StepRef, What};
+use crate::event::{RunStatus, StepRef, What};
 use crate::process::TimerId;
 use crate::reply::{self, Args};
 use rrc_vm::fault::FailureKind;
@@ -37,6 +37,28 @@ impl Question {
             default: matches!(args.get("default"), Value::Bool(true)),
             until: None,
             timer: None,
+        }
+    }
+}
+
+/// A question that the run waits for an answer to.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Pending {
+    /// The path of what the stage stands in, if it does.
+    around: String,
+    pub stage: String,
+    prompt: String,
+}
+
+impl Pending {
+    pub fn words(&self) -> String {
+        let mut words = format!("waiting for the approval of stage `{}`", self.stage);
+        if !self.around.is_empty() {
+            words += &format!(" in `{}`", self.around);
+        }
+        match self.prompt.trim() {
+            "" => words,
+            prompt => format!("{words}: {prompt}"),
         }
     }
 }
@@ -161,10 +183,8 @@ impl Driver<'_> {
 
     /// The run waits for another day.
     fn nobody_answers(&mut self) {
-        if let Some(question) = self.questions.drain(..).next() {
-            let Question { stage, prompt, .. } = question;
-            self.stopping.get_or_insert(Stop::Pause { stage, prompt });
-        }
+        let questions = std::mem::take(&mut self.questions);
+        self.pause(questions);
     }
 
     pub(super) fn cancel_question(&mut self, ticket: Ticket) {
@@ -186,12 +206,7 @@ impl Driver<'_> {
 
     /// Says that an approval is asked for, or what the answer was.
     pub(super) fn say_approval(&mut self, question: &Question, answer: Option<bool>) {
-        let known = StepRef {
-            record: None,
-            id: question.stage.clone(),
-            path: question.stage.clone(),
-            kind: StepKind::Stage,
-        };
+        let known = self.gate(&question.asked, &question.stage);
         let what = match answer {
             Some(approved) => What::ApprovalAnswered { approved },
             None => What::ApprovalRequested {
@@ -199,5 +214,58 @@ impl Driver<'_> {
             },
         };
         self.say(Some(Rc::new(known)), None, what);
+    }
+
+    /// The stage that is asked about, as the user knows it.
+    fn gate(&self, asked: &Asked, stage: &str) -> StepRef {
+        let open = asked.record.and_then(|record| self.open.get(&record));
+        let gate = open.and_then(|open| open.gate.as_ref());
+        let known = |gate: &Rc<StepRef>| (gate.id.clone(), gate.path.clone());
+        let (id, path) = gate.map_or_else(|| (stage.to_string(), stage.to_string()), known);
+        StepRef {
+            record: None,
+            id,
+            path,
+            kind: StepKind::Stage,
+        }
+    }
+
+    /// A question that is asked when the run has begun to wait for another: who is to answer sees all of
+    /// them.
+    pub(super) fn wait_too(&mut self, mut asked: Asked, args: &Args) {
+        let stage = render(args.get("stage")).to_string();
+        let is_answered = [&self.settings.deny, &self.settings.approve]
+            .iter()
+            .any(|answered| answered.contains(&stage));
+        if is_answered {
+            return self.approve(asked, args);
+        }
+        asked.since.get_or_insert_with(since_1970);
+        self.begin(&asked);
+        let question = Question::new(asked, args);
+        self.say_approval(&question, None);
+        self.pause([question]);
+    }
+
+    /// The run waits for answers to these, and to those it waits for already.
+    pub(super) fn pause(&mut self, questions: impl IntoIterator<Item = Question>) {
+        let new = questions.into_iter().map(|question| {
+            let path = self.gate(&question.asked, &question.stage).path;
+            let Question { stage, prompt, .. } = question;
+            let around = path.strip_suffix(&stage).unwrap_or_default();
+            Pending {
+                around: around.trim_end_matches('/').to_string(),
+                stage,
+                prompt,
+            }
+        });
+        let new: Vec<Pending> = new.collect();
+        match &mut self.stopping {
+            Some(Stop::Pause(pending)) => pending.extend(new),
+            None | Some(Stop::Recorded(RunStatus::Paused, _)) if !new.is_empty() => {
+                self.stopping = Some(Stop::Pause(new));
+            }
+            _ => {}
+        }
     }
 }

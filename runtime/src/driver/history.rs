@@ -16,9 +16,10 @@ use crate::reply::Args;
 use rrc_vm::fault::FailureKind;
 use rrc_vm::machine::{Poll, Ticket};
 use rrc_vm::plan::HostKind;
-use rrc_vm::value::Value;
+use rrc_vm::value::{Map, Value};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 use std::time::Instant;
 
 /// What happens when the record ends.
@@ -356,13 +357,10 @@ impl Driver<'_> {
             let Held::Call(asked, args) = held else {
                 continue;
             };
-            if asked.kind == Some(HostKind::Approve) {
+            if asked.kind == Some(HostKind::Approve) && past.begun.contains_key(&asked.ticket.0) {
                 let question = Question::new(asked, &args);
                 self.say_approval(&question, None);
-                if let Some(Stop::Recorded(RunStatus::Paused, _)) = self.stopping {
-                    let Question { stage, prompt, .. } = question;
-                    self.stopping = Some(Stop::Pause { stage, prompt });
-                }
+                self.pause([question]);
             } else if let Some(value) = past.cut.get(&asked.ticket.0) {
                 self.cut_off(&asked, value);
             } else if !past.begun.contains_key(&asked.ticket.0) {
@@ -372,23 +370,22 @@ impl Driver<'_> {
     }
 
     /// A run that cannot be made again, or must not be, is left where that was seen: what is open in it
-    /// has its end all the same.
-    pub(super) fn end_refused(&mut self, machines: &mut Machines) {
-        let Some(words) = self.refused.clone().filter(|_| !self.open.is_empty()) else {
-            return;
-        };
+    /// has its end all the same. What its variables are there, if it was not over.
+    pub(super) fn end_refused(&mut self, machines: &mut Machines) -> Option<Rc<Map>> {
+        let words = self.refused.clone()?;
         machines.halt(&words);
         while let Some((which, poll)) = machines.poll() {
             match poll {
                 Poll::Note(note) => self.note(note),
                 Poll::Done(finished) => {
-                    if self.over(machines, which, finished).is_some() {
-                        return;
+                    if let Some(finished) = self.over(machines, which, finished) {
+                        return Some(finished.variables);
                     }
                 }
-                Poll::Idle => return,
+                Poll::Idle => return None,
                 Poll::Call(_) | Poll::Timer { .. } | Poll::Cancel { .. } => {}
             }
         }
+        None
     }
 }

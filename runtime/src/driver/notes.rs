@@ -14,6 +14,8 @@ use std::rc::Rc;
 pub(super) struct Open {
     /// As the user knows it; none for one that only holds others together.
     pub step: Option<Rc<StepRef>>,
+    /// The stage whose approval it is, if it is one.
+    pub gate: Option<Rc<StepRef>>,
     /// What stands around it, and the nearest of that which the user knows.
     around: Option<RecordId>,
     shown_in: Option<RecordId>,
@@ -178,9 +180,12 @@ impl Driver<'_> {
                 Some(above) => above.kind == StepKind::Command || self.holds_template(step),
                 None => self.holds_template(step),
             };
-        let step_ref = (!reference.kind.is_hidden()).then(|| Rc::new(reference));
+        let reference = Rc::new(reference);
+        let is_gate = reference.kind == StepKind::Stage;
+        let step_ref = (!reference.kind.is_hidden()).then(|| Rc::clone(&reference));
         let open = Open {
             step: step_ref.clone(),
+            gate: is_gate.then_some(reference),
             around,
             shown_in,
             turn,
@@ -245,12 +250,17 @@ impl Driver<'_> {
             _ => Vec::new(),
         };
         let inner = open.inner.take().filter(|inner| inner.is(&value));
-        let began = || match (&value, &open.step) {
-            (Value::Failure(failure), Some(step)) => Some(Inner {
-                message: Rc::clone(&failure.message),
-                path: step.path.clone(),
-            }),
-            _ => None,
+        let began = || {
+            let Value::Failure(failure) = &value else {
+                return None;
+            };
+            let path = match (&open.step, &open.gate) {
+                (Some(step), _) => step.path.clone(),
+                (None, Some(gate)) => format!("the approval of stage `{}`", gate.path),
+                (None, None) => return None,
+            };
+            let message = Rc::clone(&failure.message);
+            Some(Inner { message, path })
         };
         let above = open.around.and_then(|around| self.open.get_mut(&around));
         let (all, out) = match above {
@@ -291,7 +301,7 @@ impl Driver<'_> {
     fn is_pausing(&self) -> bool {
         matches!(
             self.stopping,
-            Some(Stop::Pause { .. } | Stop::Recorded(RunStatus::Paused, _))
+            Some(Stop::Pause(_) | Stop::Recorded(RunStatus::Paused, _))
         )
     }
 

@@ -185,8 +185,12 @@ impl Driver<'_> {
 
     pub(super) fn perform(&mut self, asked: Asked, args: &Args) {
         // Nothing starts any more, and the recipe has no say in that: nobody answers.
-        if self.stopping.is_some() {
-            return self.unbegun(&asked);
+        match &self.stopping {
+            Some(Stop::Pause(_)) if asked.kind == Some(HostKind::Approve) => {
+                return self.wait_too(asked, args);
+            }
+            Some(_) => return self.unbegun(&asked),
+            None => {}
         }
         match asked.kind {
             Some(HostKind::Exec | HostKind::Hook) => self.enqueue_job(Job {
@@ -375,7 +379,7 @@ impl Driver<'_> {
         }
         let children: Vec<ChildId> = self.children.keys().copied().collect();
         // A run that pauses has asked nothing to end: it waits for what runs.
-        let first = matches!(self.stopping, None | Some(Stop::Pause { .. }));
+        let first = matches!(self.stopping, None | Some(Stop::Pause(_)));
         for child in children {
             match first {
                 true => self.os.stop(child),

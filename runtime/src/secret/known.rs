@@ -5,7 +5,7 @@
 //! does; where the pieces stand one after another, they are the text again. Does not know names.
 
 use memchr::memmem;
-use rrc_vm::flow::SHOWN;
+use rrc_vm::flow::{SHOWN, SHOWN_PATH};
 use rustc_hash::FxHashMap;
 use std::borrow::Borrow;
 use std::cmp::Ordering;
@@ -20,7 +20,7 @@ pub const SHORTEST: usize = 4;
 const PIECE: usize = 256;
 
 /// Characters of a message that a value may take up when it is written with escapes.
-const QUOTED: usize = 10 * SHOWN;
+const QUOTED: usize = 8 * SHOWN_PATH;
 
 /// A part of a text that is part of a known one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -259,14 +259,18 @@ pub fn quotes(text: &[u8]) -> Vec<(usize, usize)> {
             None => (before, SHOWN),
         };
         let mut characters = 0;
+        let mut open = None;
         for (at, byte) in before.iter().enumerate().rev() {
-            let opens = *byte == b'`' && (characters == most || most > SHOWN);
-            if opens || characters > most {
-                return opens.then_some((at + 1, before.len()));
+            if characters > most {
+                break;
+            }
+            // There may be others in the value.
+            if *byte == b'`' && (characters == most || most > SHOWN) {
+                open = Some((at + 1, before.len()));
             }
             characters += usize::from(byte & 0xc0 != 0x80);
         }
-        None
+        open
     };
     memmem::find_iter(text, "`").filter_map(cut).collect()
 }
@@ -332,6 +336,9 @@ mod tests {
         assert_eq!(spots(&known, &key), [(5, 41, 0, 0)]);
         assert_eq!(spots(&known, "`key qqqq…` is"), [(5, 9, 0, 0)]);
         assert_eq!(spots(&known, "`key qqqq` is"), []);
+        let mut ticked = Known::default();
+        ticked.add("first`second`third");
+        assert_eq!(spots(&ticked, "`n`: `first`sec…` is"), [(6, 15, 0, 0)]);
     }
 
     /// Each of these took time that grew with the square of the text.

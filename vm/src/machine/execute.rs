@@ -8,7 +8,7 @@ use super::operations::{
     divides, fail, failure_map, fits, holds, integer, integers, is_true, no_number, or_failure,
     small, wrong_type,
 };
-use super::tables::{name_of, shape};
+use super::tables::{name_of, path_to, shape};
 use super::tasks::{Joined, record_at, set_at, skipped};
 use super::{Exit, Machine, Note};
 use crate::fault::{Failure, FailureKind, FaultKind};
@@ -303,7 +303,8 @@ impl Machine {
                         Some(found) => found,
                         None => {
                             let (kind, name) = (text::kind_word(&a), name_of(plan, name));
-                            fail!(Undefined, "{kind} has no field `{name}`")
+                            let path = path_to(plan, frame.at);
+                            fail!(Undefined, "{path}{kind} has no field `{name}`")
                         }
                     }
                 }),
@@ -316,8 +317,9 @@ impl Machine {
                     match text::index(&a, &b) {
                         Some(found) => found,
                         None => {
-                            let at = flow::shown(&text::render(&b));
-                            fail!(Undefined, "{} has no item `{at}`", text::kind_word(&a))
+                            let (kind, at) = (text::kind_word(&a), text::render(&b));
+                            let (path, at) = (path_to(plan, frame.at), flow::shown(&at));
+                            fail!(Undefined, "{path}{kind} has no item `{at}`")
                         }
                     }
                 }),

@@ -2,6 +2,7 @@
 
 use super::Machine;
 use crate::fault::FaultKind;
+use crate::isa::Instr;
 use crate::plan::{Const, Plan};
 use crate::value::{Map, Value};
 use std::rc::Rc;
@@ -141,6 +142,39 @@ fn run(plan: &Plan, first: u32, size: usize) -> &[u32] {
 #[inline]
 pub(super) fn name_of(plan: &Plan, id: u32) -> &str {
     plan.texts.get(id).unwrap_or("")
+}
+
+/// The path of what is asked for here, as a message begins with it; nothing if it is not that of a
+/// variable.
+#[cold]
+pub(super) fn path_to(plan: &Plan, at: u32) -> String {
+    const LONGEST: usize = 64;
+    let mut parts: Vec<String> = Vec::new();
+    let mut place = at as usize;
+    let before = |place: &mut usize| {
+        *place = place.checked_sub(1)?;
+        plan.code.get(*place).map(|word| word.instr())
+    };
+    let mut next = plan.code.get(place).map(|word| word.instr());
+    while parts.len() < LONGEST {
+        match next {
+            Some(Instr::FieldOrFail { name } | Instr::FieldOrNull { name }) => {
+                parts.push(format!(".{}", name_of(plan, name)));
+            }
+            Some(Instr::IndexOrFail {} | Instr::IndexOrNull {}) => match before(&mut place) {
+                Some(Instr::Int { value }) => parts.push(format!("[{value}]")),
+                _ => break,
+            },
+            Some(Instr::VarOrFail { name, .. } | Instr::VarOrNull { name, .. }) => {
+                parts.push(name_of(plan, name).to_string());
+                parts.reverse();
+                return format!("`{}`: ", parts.concat());
+            }
+            _ => break,
+        }
+        next = before(&mut place);
+    }
+    String::new()
 }
 
 /// Parameters, first instruction and locals of a function.
