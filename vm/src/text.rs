@@ -241,8 +241,8 @@ pub fn json_or_text(text: &str) -> Value {
 }
 
 /// The JSON in a text: all of it; else what the first fenced block starts with; else the first
-/// `{` or `[`, in order of appearance, that begins JSON. `{}` and `[]` are taken only if nothing
-/// better follows.
+/// `{` or `[`, in order of appearance, that begins JSON. Outside of a block of their own `{}` and
+/// `[]` are taken only if nothing better follows.
 pub fn parse_json(text: &str) -> Option<Value> {
     let text = text.trim();
     whole_json(text)
@@ -265,17 +265,20 @@ fn fenced_json(text: &str) -> Option<Value> {
         _ => inside,
     };
     let inside = inside.trim_start();
-    let value = if inside.starts_with(['{', '[']) {
-        // Read past the closing fence: a string may hold one.
-        match json::read(inside, 0) {
-            Read::Value { value, .. } => Some(value),
-            Read::TooDeep { .. } | Read::Broken { .. } => None,
-        }
-    } else {
+    if !inside.starts_with(['{', '[']) {
         let block = inside.split_once(FENCE).map_or(inside, |(block, _)| block);
-        whole_json(block)
-    };
-    value.filter(|value| !is_trivial(value))
+        return whole_json(block);
+    }
+    // Read past the closing fence: a string may hold one.
+    match json::read(inside, 0) {
+        Read::Value { value, end } if is_trivial(&value) => {
+            // Before other words, `[]` may be a box to tick.
+            let rest = inside[end..].trim_start();
+            (rest.is_empty() || rest.starts_with(FENCE)).then_some(value)
+        }
+        Read::Value { value, .. } => Some(value),
+        Read::TooDeep { .. } | Read::Broken { .. } => None,
+    }
 }
 
 fn is_trivial(value: &Value) -> bool {
@@ -379,7 +382,7 @@ mod tests {
     #[test]
     fn json_is_found_in_what_programs_print() {
         let fenced = "Here [1]:\n```json\n{\"a\": {\"b\": \"``` no end\"}}\n```\nbye";
-        let cases: [(&str, Json); 19] = [
+        let cases: [(&str, Json); 22] = [
             (" [1,2]\n", json!([1, 2])),
             ("42", json!(42)),
             ("\"q\"", json!("q")),
@@ -395,7 +398,10 @@ mod tests {
             ),
             ("found {} and then {\"a\":1}", json!({"a": 1})),
             ("found [] and {} only", json!([])),
-            ("```json\n{}\n``` later [3]", json!([3])),
+            ("```json\n{}\n``` later [3]", json!({})),
+            ("none:\n```\n[]\n```\nelse {\"a\":1}", json!([])),
+            ("none [1]:\n``` []", json!([])),
+            ("```\n[] to do {\"a\":1}\n```", json!({"a": 1})),
             ("{\"a\":1} {\"b\":2}", json!({"a": 1})),
             ("broken {\"a\": } then [3]", json!([3])),
             ("list: [1, {\"a\": 2}] end", json!([1, {"a": 2}])),
