@@ -12,7 +12,7 @@ mod token;
 use known::Known;
 use lines::Block;
 use rrc_vm::fault::Failure;
-use rrc_vm::text::render;
+use rrc_vm::text::{on_a_line, render};
 use rrc_vm::value::{Map, Value};
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -355,9 +355,9 @@ fn texts_of(value: &Value, push: &mut impl FnMut(&str)) {
             if let Some(inside) = quoted.get(1..quoted.len() - 1) {
                 push(inside);
             }
-            // Messages escape what they quote in a way of their own, and no more than its start.
-            if text.contains('\'') && text.len() <= WINDOW {
-                push(&text.escape_debug().to_string());
+            // Messages write what they quote in a way of their own, and no more than its start.
+            if text.len() <= WINDOW {
+                push(&on_a_line(text));
             }
         }
         Value::Int(_) | Value::Float(_) => push(&render(value)),
@@ -407,7 +407,7 @@ mod tests {
     #[test]
     fn what_messages_show_of_a_value_is_hidden() {
         let long = format!("first{}", "0123456789".repeat(6));
-        let secrets = secrets(&[("a", &long), ("b", "it's a secret")]);
+        let secrets = secrets(&[("a", &long), ("b", "it's \"a\"\nsecret")]);
         let failure = |message: String| {
             let failure = Failure {
                 kind: rrc_vm::fault::FailureKind::NotANumber,
@@ -429,7 +429,7 @@ mod tests {
         assert_eq!(message, "`***` is not an integer");
         let message = failure(format!("`key: {}…` is not a number", &long[..35]));
         assert_eq!(message, "`key: ***…` is not a number");
-        let message = failure("`it\\'s a secret` is not a number".to_string());
+        let message = failure("`it's \"a\"\\nsecret` is not a number".to_string());
         assert_eq!(message, "`***` is not a number");
         let token = format!("Authorization: Bearer {}", "aB3".repeat(6));
         let message = failure(format!("`{token}` is not an integer"));

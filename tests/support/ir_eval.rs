@@ -74,6 +74,7 @@ pub fn eval(expr: &Expr, scope: &Map) -> Outcome {
             let (of, at) = (eval(of, scope)?, eval(at, scope)?);
             or(*missing, text::index(&of, &at), || {
                 let at: String = text::render(&at).chars().take(40).collect();
+                let at = text::on_a_line(&at);
                 format!("{} has no item `{at}`", text::kind_word(&of))
             })
         }
@@ -221,7 +222,7 @@ fn integer(value: &Value) -> Result<Rc<str>, Rc<Failure>> {
             let shown: String = text.chars().take(40).collect();
             fail(
                 FailureKind::NotANumber,
-                format!("`{shown}` is not an integer"),
+                format!("`{}` is not an integer", text::on_a_line(&shown)),
             )
         }
         Value::Float(_) => fail(

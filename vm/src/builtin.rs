@@ -117,7 +117,7 @@ fn not_a_number(value: &Value) -> (FailureKind, String) {
             let more = if shown.len() < text.len() { "…" } else { "" };
             (
                 FailureKind::NotANumber,
-                format!("`{}{more}` is not a number", shown.escape_debug()),
+                format!("`{}{more}` is not a number", text::on_a_line(&shown)),
             )
         }
         _ => (

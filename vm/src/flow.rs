@@ -4,7 +4,7 @@
 //! Works on values alone; who runs what, and when, is not known here.
 
 use crate::fault::{Failure, FailureKind};
-use crate::text::{self, render};
+use crate::text::{self, on_a_line, render};
 use crate::value::{Map, Value};
 use std::rc::Rc;
 
@@ -149,7 +149,8 @@ fn unfit(name: &str, must: &str, value: &Value) -> (FailureKind, String) {
 
 /// As much of a text as a message holds.
 pub(crate) fn shown(text: &str) -> String {
-    text.chars().take(SHOWN).collect()
+    let start: String = text.chars().take(SHOWN).collect();
+    on_a_line(&start).into_owned()
 }
 
 fn is_int(text: &str) -> bool {

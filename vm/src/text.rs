@@ -8,6 +8,7 @@ mod json;
 
 use crate::value::Value;
 use json::Read;
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::rc::Rc;
 
@@ -157,6 +158,21 @@ pub fn quote_json(text: &str, out: &mut String) {
     }
     out.push_str(&text[plain..]);
     out.push('"');
+}
+
+/// A text as a message shows it: as it is, but on one line, with nothing in it that has no shape.
+pub fn on_a_line(text: &str) -> Cow<'_, str> {
+    if !text.contains(char::is_control) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        match c.is_control() {
+            true => shown.extend(c.escape_debug()),
+            false => shown.push(c),
+        }
+    }
+    Cow::Owned(shown)
 }
 
 /// The shortest decimal that reads back as this number: with all its digits up to 1e21, as an
@@ -366,6 +382,17 @@ mod tests {
             "[null]"
         );
         assert_eq!(json_text(&Value::text("q\"")), "\"q\\\"\"");
+    }
+
+    #[test]
+    fn messages_show_a_text_as_it_is_on_one_line() {
+        for (text, shown) in [
+            ("it's \"so\" \\", "it's \"so\" \\"),
+            ("a\nb\t\u{1b}[1m", "a\\nb\\t\\u{1b}[1m"),
+            ("nai\u{308}ve", "nai\u{308}ve"),
+        ] {
+            assert_eq!(on_a_line(text), shown);
+        }
     }
 
     #[test]
