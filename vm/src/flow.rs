@@ -250,10 +250,14 @@ fn seconds(value: &Value, name: &str, none: bool) -> Made {
         _ => None,
     };
     let fits = |seconds: &f64| *seconds > 0.0 || none && *seconds == 0.0;
+    let must = match none {
+        true => "be a number of seconds from 0",
+        false => "be a number of seconds above 0",
+    };
     seconds
         .filter(|seconds| *seconds < 9e12 && fits(seconds))
         .map(|seconds| Value::Int((seconds * 1000.0).ceil() as i64))
-        .ok_or_else(|| unfit(name, "be a number of seconds above 0", value))
+        .ok_or_else(|| unfit(name, must, value))
 }
 
 /// Whole milliseconds; none for what no integer holds exactly.
