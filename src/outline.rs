@@ -4,7 +4,7 @@ use crate::results::{printable, printable_lines};
 use rrc_compiler::ir::flow::{Stage, Term, Work};
 use rrc_compiler::ir::{
     Action, Expr, ExprKind, Guard, INCLUDE_TAGS, Literal, Node, OnFailure, Part, Program, Step,
-    Text, visit,
+    Text, While, visit,
 };
 use rrc_compiler::schedule;
 use rrc_compiler::source::Sources;
@@ -466,14 +466,30 @@ fn work(step: &Step) -> &Step {
     }
 }
 
-/// The variables that a step sets, and the one that collects what each round gives.
+/// The variables that a step sets, those that each round of a loop sets among them, and the one
+/// that collects what each round gives.
 fn stored(step: &Step) -> (Vec<String>, Option<String>) {
-    let (last, collect) = match &step.node {
-        Node::Each(each) => (&each.last, &each.collect),
-        Node::While(repeated) => (&repeated.last, &repeated.collect),
-        _ => (&None, &None),
+    let (rounds, last, update, collect) = match &step.node {
+        Node::Each(each) => (&*each.body.bind, &each.last, &[][..], &each.collect),
+        Node::While(repeated) => {
+            let While {
+                body,
+                last,
+                update,
+                collect,
+                ..
+            } = &**repeated;
+            (&*body.bind, last, &**update, collect)
+        }
+        _ => (&[][..], &None, &[][..], &None),
     };
-    let own = step.bind.iter().chain(last).map(|bind| bind.name.clone());
-    let collected = collect.as_ref().map(|bind| bind.name.clone());
-    (own.collect(), collected)
+    let update = update.iter().map(|(bind, _)| bind);
+    let all = step.bind.iter().chain(rounds).chain(last).chain(update);
+    let mut names: Vec<String> = Vec::new();
+    for bind in all {
+        if !names.contains(&bind.name) {
+            names.push(bind.name.clone());
+        }
+    }
+    (names, collect.as_ref().map(|bind| bind.name.clone()))
 }

@@ -5,7 +5,7 @@
 
 use crate::codes::{Code, Severity};
 use crate::source::Span;
-pub use crate::spelling::{is_plural, is_slip, nearest, plurals};
+pub use crate::spelling::{is_plural, is_slip, is_sure_slip, nearest, plurals};
 use smallvec::SmallVec;
 
 /// A second place that explains the first.
@@ -63,7 +63,7 @@ impl Fix {
     /// names like `part1` and `part2` either may be meant.
     pub fn rename(written: &str, near: &str, span: Span) -> Fix {
         let message = format!("write `{near}`");
-        match is_slip(written, near) {
+        match is_sure_slip(written, near) {
             true => Fix::safe(message, span, near),
             false => Fix::unsafe_(message, span, near),
         }

@@ -96,16 +96,31 @@ pub fn is_slip(written: &str, meant: &str) -> bool {
     }
     // The parts of both names that are not the same: most names are several words.
     let start = one.iter().zip(&other).take_while(|(a, b)| a == b).count();
-    let is_part = |letter: &char| letter.is_alphabetic();
-    let word = |letters: &[char]| {
-        let start = start.min(letters.len());
-        let before = letters[..start].iter().rev().take_while(|l| is_part(l));
-        let after = letters[start..].iter().take_while(|l| is_part(l));
-        before.count() + after.count()
-    };
+    let word = |letters: &[char]| word_at(letters, start);
     let is_digit = |letters: &[char]| letters.get(start).is_some_and(|l| l.is_numeric());
     let same = one == other;
     same || (!is_digit(&one) && !is_digit(&other) && word(&one).max(word(&other)) > 2)
+}
+
+/// Whether a name may be put right unasked. A letter for another makes another word of a short one:
+/// of `left` and `lift`, or `test` and `text`, either may be meant.
+pub fn is_sure_slip(written: &str, meant: &str) -> bool {
+    if !is_slip(written, meant) {
+        return false;
+    }
+    let (one, other) = (letters(written), letters(meant));
+    let mut different = (0..one.len().min(other.len())).filter(|at| one[*at] != other[*at]);
+    match (different.next(), different.next()) {
+        (Some(at), None) if one.len() == other.len() => word_at(&other, at) > 4,
+        _ => true,
+    }
+}
+
+/// How long the word is that goes through this place.
+fn word_at(letters: &[char], at: usize) -> usize {
+    let (before, after) = letters.split_at(at.min(letters.len()));
+    let before = before.iter().rev().take_while(|l| l.is_alphabetic());
+    before.count() + after.iter().take_while(|l| l.is_alphabetic()).count()
 }
 
 /// Whether one of two names is the other's plural.
@@ -460,5 +475,23 @@ mod tests {
         ] {
             assert!(!is_slip(written, meant), "{written}");
         }
+    }
+
+    #[test]
+    fn a_letter_for_another_in_a_short_word_may_be_meant() {
+        for (written, meant) in [("setn", "setx"), ("old_test", "old_text")] {
+            assert!(is_slip(written, meant), "{written}");
+            assert!(!is_sure_slip(written, meant), "{written}");
+        }
+        for (written, meant) in [
+            ("usre", "user"),
+            ("nme", "name"),
+            ("naame", "name"),
+            ("Name", "name"),
+            ("cimmand", "command"),
+        ] {
+            assert!(is_sure_slip(written, meant), "{written}");
+        }
+        assert!(!is_sure_slip("part1", "part2"));
     }
 }

@@ -7,9 +7,9 @@ use crate::process::{
 use crate::secret::Secrets;
 use rrc_vm::exports::exports;
 use rrc_vm::fault::{Failure, FailureKind};
-use rrc_vm::flow::{SHOWN, SHOWN_PATH, on_one_line};
+use rrc_vm::flow::{SHOWN, SHOWN_PATH};
 use rrc_vm::shell::is_posix;
-use rrc_vm::text::render;
+use rrc_vm::text::{on_a_line, render};
 use rrc_vm::value::{Map, Value};
 use std::path::Path;
 use std::rc::Rc;
@@ -289,14 +289,14 @@ fn why(error: &ExecError, exit_code: Option<i64>, signal: Option<i32>) -> String
 fn detail(text: &str, secrets: &Secrets) -> String {
     const BEHIND: usize = 2 * SHOWN;
     if text.len() <= SHOWN_PATH + BEHIND {
-        return on_one_line(text).into_owned();
+        return on_a_line(text).into_owned();
     }
     let mut end = secrets.end_before(text.as_bytes(), SHOWN_PATH);
     while !text.is_char_boundary(end) {
         end -= 1;
     }
     let start = secrets.start_after(text, text.len() - BEHIND);
-    let (before, behind) = (on_one_line(&text[..end]), on_one_line(&text[start..]));
+    let (before, behind) = (on_a_line(&text[..end]), on_a_line(&text[start..]));
     format!("{before}…{behind}")
 }
 

@@ -12,8 +12,7 @@ mod token;
 use known::Known;
 use lines::Block;
 use rrc_vm::fault::Failure;
-use rrc_vm::flow::on_one_line;
-use rrc_vm::text::render;
+use rrc_vm::text::{on_a_line, render};
 use rrc_vm::value::{Map, Value};
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -356,9 +355,9 @@ fn texts_of(value: &Value, push: &mut impl FnMut(&str)) {
             if let Some(inside) = quoted.get(1..quoted.len() - 1) {
                 push(inside);
             }
-            // Messages escape what they quote in a way of their own, and no more than its start.
+            // Messages write what they quote in a way of their own, and no more than its start.
             if text.len() <= WINDOW
-                && let Cow::Owned(line) = on_one_line(text)
+                && let Cow::Owned(line) = on_a_line(text)
             {
                 push(&line);
             }
@@ -410,7 +409,7 @@ mod tests {
     #[test]
     fn what_messages_show_of_a_value_is_hidden() {
         let long = format!("first{}", "0123456789".repeat(6));
-        let secrets = secrets(&[("a", &long), ("b", "say \"a\tsecret\"")]);
+        let secrets = secrets(&[("a", &long), ("b", "it's \"a\"\nsecret")]);
         let failure = |message: String| {
             let failure = Failure {
                 kind: rrc_vm::fault::FailureKind::NotANumber,
@@ -432,7 +431,7 @@ mod tests {
         assert_eq!(message, "`***` is not an integer");
         let message = failure(format!("`key: {}…` is not a number", &long[..35]));
         assert_eq!(message, "`key: ***…` is not a number");
-        let message = failure("`say \"a\\tsecret\"` is not a number".to_string());
+        let message = failure("`it's \"a\"\\nsecret` is not a number".to_string());
         assert_eq!(message, "`***` is not a number");
         let token = format!("Authorization: Bearer {}", "aB3".repeat(6));
         let message = failure(format!("`{token}` is not an integer"));

@@ -388,6 +388,35 @@ fn what_would_run_is_shown_with_all_that_decides_about_it() {
 }
 
 #[test]
+fn what_the_rounds_of_a_loop_set_is_in_its_outline() {
+    let folder = Folder::with(
+        "a.yaml",
+        amplifier(
+            "- {id: one, type: bash, foreach: '{{xs}}', command: 'echo {{item}}', output: o, output_exit_code: ec, output_stderr: se}\n\
+             - {id: two, type: bash, while_condition: '{{n}} < 2', update_context: {n: 2, m: 1}, command: 'echo {{n}}', output: n, output_exit_code: c}\n\
+             - {id: three, type: bash, foreach: '{{xs}}', parallel: true, command: 'echo {{item}}', output: p}\n\
+             - {id: four, type: bash, foreach: '{{xs}}', collect: all, command: 'echo {{item}}', output_exit_code: fc}\n\
+             - {id: five, foreach: '{{xs}}', output: f, steps: [{id: in, type: bash, command: 'echo {{item}}', output: g}]}\n",
+        )
+        .replace("steps:\n", "context: {xs: [1], n: 1}\nsteps:\n"),
+    );
+    let said = folder.rrc(&["run", "a.yaml", "--explain"]).go().exits(0);
+    for line in [
+        "one for each xs → o → se → ec\n",
+        "two while {{n}} < 2 → n → c → m\n",
+        "three for each xs → p\n",
+        "four for each xs → fc → all[]\n",
+        "five for each xs → f\n",
+        "in → g\n",
+    ] {
+        assert!(said.out.contains(line), "{line}{}", said.out);
+    }
+    let args = ["run", "a.yaml", "--explain", "--output-format", "json"];
+    let said = folder.rrc(&args).go().exits(0);
+    said.out_has(r#""stores":["o","se","ec"]"#);
+}
+
+#[test]
 fn a_timeout_that_a_hole_gives_keeps_its_fraction_and_must_be_one() {
     let recipe = |seconds: &str| {
         format!(

@@ -130,14 +130,30 @@ fn is_identifier(name: &str) -> bool {
 /// talk to the terminal. A variable that happens to be called `path` or `git_dir` must not
 /// change what the programs of a script do.
 pub fn is_reserved(alias: &str) -> bool {
-    RESERVED.contains(&alias)
-        || RESERVED_PREFIXES
-            .iter()
-            .any(|prefix| alias.starts_with(prefix))
+    OF_SHELLS.contains(&alias)
+        || OF_PROGRAMS.contains(&alias)
+        || begins(alias, RESERVED_PREFIXES)
         // `PYTHONPATH` and its many kin, but not `PYTHON_VERSION`.
         || alias
             .strip_prefix("PYTHON")
             .is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_alphabetic()))
+}
+
+/// Of the reserved names, those that the shell or the session gives to every script: who reads one
+/// of them means what it always holds.
+pub fn is_everywhere(alias: &str) -> bool {
+    OF_SHELLS.contains(&alias) || begins(alias, &["BASH_", "COMP_", "LC_", "SUDO_", "XDG_"])
+}
+
+/// The reserved names, and what others begin with that are, each in the order of the alphabet.
+pub fn reserved() -> (Vec<&'static str>, &'static [&'static str]) {
+    let mut names = [OF_SHELLS, OF_PROGRAMS].concat();
+    names.sort_unstable();
+    (names, RESERVED_PREFIXES)
+}
+
+fn begins(alias: &str, prefixes: &[&str]) -> bool {
+    prefixes.iter().any(|prefix| alias.starts_with(prefix))
 }
 
 const RESERVED_PREFIXES: &[&str] = &[
@@ -172,11 +188,11 @@ const RESERVED_PREFIXES: &[&str] = &[
     "XDG_",
 ];
 
+/// Names that shells and sessions set.
 #[rustfmt::skip]
-const RESERVED: &[&str] = &[
-    // The shell.
-    "_", "BASH", "BASHOPTS", "BASHPID", "CDPATH", "COLUMNS", "COPROC", "DIRSTACK", "EDITOR", "ENV",
-    "EPOCHREALTIME", "EPOCHSECONDS", "EUID", "EXECIGNORE", "FCEDIT", "FIGNORE", "FPATH", "FUNCNAME",
+const OF_SHELLS: &[&str] = &[
+    "_", "BASH", "BASHOPTS", "BASHPID", "CDPATH", "COLUMNS", "COPROC", "DIRSTACK", "ENV",
+    "EPOCHREALTIME", "EPOCHSECONDS", "EUID", "EXECIGNORE", "FIGNORE", "FPATH", "FUNCNAME",
     "FUNCNEST", "GLOBIGNORE", "GROUPS", "HISTCMD", "HISTCONTROL", "HISTFILE", "HISTFILESIZE",
     "HISTIGNORE", "HISTSIZE", "HISTTIMEFORMAT", "HOME", "HOSTFILE", "HOSTNAME", "HOSTTYPE", "IFS",
     "IGNOREEOF", "INPUTRC", "INSIDE_EMACS", "KSH_VERSION", "LANG", "LANGUAGE", "LINENO", "LINES",
@@ -184,14 +200,19 @@ const RESERVED: &[&str] = &[
     "OPTIND", "OSTYPE", "PATH", "PIPESTATUS", "POSIXLY_CORRECT", "PPID", "PROMPT_COMMAND",
     "PROMPT_DIRTRIM", "PS0", "PS1", "PS2", "PS3", "PS4", "PWD", "RANDOM", "READLINE_LINE", "REPLY",
     "SECONDS", "SHELL", "SHELLOPTS", "SHLVL", "SRANDOM", "TEMP", "TEMPDIR", "TERM", "TIMEFORMAT",
-    "TMOUT", "TMP", "TMPDIR", "UID", "USER", "USERNAME", "VISUAL", "ZDOTDIR",
+    "TMOUT", "TMP", "TMPDIR", "UID", "USER", "USERNAME", "ZDOTDIR",
+];
+
+/// Names that other programs go by.
+#[rustfmt::skip]
+const OF_PROGRAMS: &[&str] = &[
     // The loader and the C library.
     "GCONV_PATH", "GETCONF_DIR", "GLIBC_TUNABLES", "HOSTALIASES", "LOCALDOMAIN", "LOCPATH",
     "NIS_PATH", "NLSPATH", "RES_OPTIONS", "RESOLV_HOST_CONF", "TZ", "TZDIR",
     // The terminal and the desktop.
-    "BROWSER", "CLICOLOR", "CLICOLOR_FORCE", "COLORTERM", "DISPLAY", "FORCE_COLOR", "LESS",
-    "LESSCLOSE", "LESSOPEN", "LS_COLORS", "MANPAGER", "MORE", "NO_COLOR", "PAGER", "TERMCAP",
-    "TERMINFO", "TERM_PROGRAM", "WAYLAND_DISPLAY",
+    "BROWSER", "CLICOLOR", "CLICOLOR_FORCE", "COLORTERM", "DISPLAY", "EDITOR", "FCEDIT",
+    "FORCE_COLOR", "LESS", "LESSCLOSE", "LESSOPEN", "LS_COLORS", "MANPAGER", "MORE", "NO_COLOR",
+    "PAGER", "TERMCAP", "TERMINFO", "TERM_PROGRAM", "VISUAL", "WAYLAND_DISPLAY",
     // Git, and what it runs.
     "GIT_ADVICE", "GIT_ALLOW_PROTOCOL", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_ASKPASS",
     "GIT_CEILING_DIRECTORIES", "GIT_COMMON_DIR", "GIT_DEFAULT_HASH", "GIT_DEFAULT_REF_FORMAT",
@@ -292,6 +313,16 @@ mod tests {
             .expect("an environment is an object")
         {
             assert!(name.starts_with(PREFIX) || value != "p", "{name}");
+        }
+    }
+
+    #[test]
+    fn what_every_script_has_is_told_from_what_programs_go_by() {
+        for name in ["PATH", "HOME", "LC_ALL", "BASH_SOURCE"] {
+            assert!(is_reserved(name) && is_everywhere(name), "{name}");
+        }
+        for name in ["CI", "EDITOR", "GIT_DIR", "PIP_INDEX_URL", "PYTHONPATH"] {
+            assert!(is_reserved(name) && !is_everywhere(name), "{name}");
         }
     }
 

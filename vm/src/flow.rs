@@ -4,9 +4,8 @@
 //! Works on values alone; who runs what, and when, is not known here.
 
 use crate::fault::{Failure, FailureKind};
-use crate::text::{self, render};
+use crate::text::{self, on_a_line, render};
 use crate::value::{Map, Value};
-use std::borrow::Cow;
 use std::rc::Rc;
 
 /// What an operation came to, or why it has no result.
@@ -163,21 +162,9 @@ pub fn shown_path(text: &str) -> String {
 
 fn shown_to(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", on_one_line(&text[..end])),
-        None => on_one_line(text).into_owned(),
+        Some((end, _)) => format!("{}…", on_a_line(&text[..end])),
+        None => on_a_line(text).into_owned(),
     }
-}
-
-/// A text with escapes for what would break the line of a message.
-pub fn on_one_line(text: &str) -> Cow<'_, str> {
-    if !text.contains(char::is_control) {
-        return Cow::Borrowed(text);
-    }
-    let shown = |c: char| match c.is_control() {
-        true => c.escape_debug().to_string(),
-        false => c.to_string(),
-    };
-    text.chars().map(shown).collect()
 }
 
 fn is_int(text: &str) -> bool {
@@ -277,10 +264,14 @@ fn seconds(value: &Value, name: &str, none: bool) -> Made {
         _ => None,
     };
     let fits = |seconds: &f64| *seconds > 0.0 || none && *seconds == 0.0;
+    let must = match none {
+        true => "be a number of seconds from 0",
+        false => "be a number of seconds above 0",
+    };
     seconds
         .filter(|seconds| *seconds < 9e12 && fits(seconds))
         .map(|seconds| Value::Int((seconds * 1000.0).ceil() as i64))
-        .ok_or_else(|| unfit(name, "be a number of seconds above 0", value))
+        .ok_or_else(|| unfit(name, must, value))
 }
 
 /// Whole milliseconds; none for what no integer holds exactly.

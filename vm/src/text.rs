@@ -8,6 +8,7 @@ mod json;
 
 use crate::value::Value;
 use json::Read;
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::rc::Rc;
 
@@ -159,6 +160,21 @@ pub fn quote_json(text: &str, out: &mut String) {
     out.push('"');
 }
 
+/// A text as a message shows it: as it is, but on one line, with nothing in it that has no shape.
+pub fn on_a_line(text: &str) -> Cow<'_, str> {
+    if !text.contains(char::is_control) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        match c.is_control() {
+            true => shown.extend(c.escape_debug()),
+            false => shown.push(c),
+        }
+    }
+    Cow::Owned(shown)
+}
+
 /// The shortest decimal that reads back as this number: with all its digits up to 1e21, as an
 /// exponent past that and below a millionth.
 fn float_text(float: f64) -> String {
@@ -241,8 +257,8 @@ pub fn json_or_text(text: &str) -> Value {
 }
 
 /// The JSON in a text: all of it; else what the first fenced block starts with; else the first
-/// `{` or `[`, in order of appearance, that begins JSON. `{}` and `[]` are taken only if nothing
-/// better follows.
+/// `{` or `[`, in order of appearance, that begins JSON. Outside of a block of their own `{}` and
+/// `[]` are taken only if nothing better follows.
 pub fn parse_json(text: &str) -> Option<Value> {
     let text = text.trim();
     whole_json(text)
@@ -265,17 +281,20 @@ fn fenced_json(text: &str) -> Option<Value> {
         _ => inside,
     };
     let inside = inside.trim_start();
-    let value = if inside.starts_with(['{', '[']) {
-        // Read past the closing fence: a string may hold one.
-        match json::read(inside, 0) {
-            Read::Value { value, .. } => Some(value),
-            Read::TooDeep { .. } | Read::Broken { .. } => None,
-        }
-    } else {
+    if !inside.starts_with(['{', '[']) {
         let block = inside.split_once(FENCE).map_or(inside, |(block, _)| block);
-        whole_json(block)
-    };
-    value.filter(|value| !is_trivial(value))
+        return whole_json(block);
+    }
+    // Read past the closing fence: a string may hold one.
+    match json::read(inside, 0) {
+        Read::Value { value, end } if is_trivial(&value) => {
+            // Before other words, `[]` may be a box to tick.
+            let rest = inside[end..].trim_start();
+            (rest.is_empty() || rest.starts_with(FENCE)).then_some(value)
+        }
+        Read::Value { value, .. } => Some(value),
+        Read::TooDeep { .. } | Read::Broken { .. } => None,
+    }
 }
 
 fn is_trivial(value: &Value) -> bool {
@@ -366,6 +385,17 @@ mod tests {
     }
 
     #[test]
+    fn messages_show_a_text_as_it_is_on_one_line() {
+        for (text, shown) in [
+            ("it's \"so\" \\", "it's \"so\" \\"),
+            ("a\nb\t\u{1b}[1m", "a\\nb\\t\\u{1b}[1m"),
+            ("nai\u{308}ve", "nai\u{308}ve"),
+        ] {
+            assert_eq!(on_a_line(text), shown);
+        }
+    }
+
+    #[test]
     fn text_that_grows_without_end_is_stopped() {
         let mut doubled = Value::list(Vec::new());
         for _ in 0..60 {
@@ -379,7 +409,7 @@ mod tests {
     #[test]
     fn json_is_found_in_what_programs_print() {
         let fenced = "Here [1]:\n```json\n{\"a\": {\"b\": \"``` no end\"}}\n```\nbye";
-        let cases: [(&str, Json); 19] = [
+        let cases: [(&str, Json); 22] = [
             (" [1,2]\n", json!([1, 2])),
             ("42", json!(42)),
             ("\"q\"", json!("q")),
@@ -395,7 +425,10 @@ mod tests {
             ),
             ("found {} and then {\"a\":1}", json!({"a": 1})),
             ("found [] and {} only", json!([])),
-            ("```json\n{}\n``` later [3]", json!([3])),
+            ("```json\n{}\n``` later [3]", json!({})),
+            ("none:\n```\n[]\n```\nelse {\"a\":1}", json!([])),
+            ("none [1]:\n``` []", json!([])),
+            ("```\n[] to do {\"a\":1}\n```", json!({"a": 1})),
             ("{\"a\":1} {\"b\":2}", json!({"a": 1})),
             ("broken {\"a\": } then [3]", json!([3])),
             ("list: [1, {\"a\": 2}] end", json!([1, {"a": 2}])),

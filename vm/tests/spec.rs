@@ -1,4 +1,4 @@
-//! The generated tables of `spec/bytecode.md` are what the lists say. `RRC_UPDATE=1` writes them.
+//! The generated parts of the pages in `spec` are what the lists say. `RRC_UPDATE=1` writes them.
 
 #![allow(
     clippy::disallowed_methods,
@@ -133,35 +133,78 @@ fn sections() -> String {
     out
 }
 
-#[test]
-fn the_tables_of_the_specification_are_current() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../spec/bytecode.md");
-    let page = std::fs::read_to_string(path).expect("the specification is there");
+/// Names in backticks, in lines of some length.
+fn lines(names: &[String]) -> String {
+    let mut out = String::new();
+    let mut length = 0;
+    for (at, name) in names.iter().enumerate() {
+        let end = if at + 1 < names.len() { "," } else { "." };
+        let word = format!("{name}{end}");
+        let between = match length {
+            0 => "",
+            _ if length + word.len() >= 108 => "\n",
+            _ => " ",
+        };
+        length = match between {
+            "\n" => word.len(),
+            _ => length + between.len() + word.len(),
+        };
+        out += between;
+        out += &word;
+    }
+    out + "\n"
+}
+
+fn reserved() -> String {
+    let (names, prefixes) = rrc_vm::exports::reserved();
+    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    let prefixes: Vec<String> = prefixes.iter().map(|name| format!("`{name}…`")).collect();
+    format!(
+        "Names that begin with one of these, or with `PYTHON` and a letter:\n\n{}\n\
+         And these names:\n\n{}",
+        lines(&prefixes),
+        lines(&names)
+    )
+}
+
+/// Whether the generated parts of a page are what they should be.
+fn is_current(page: &str, parts: &[(&str, String)]) -> Result<(), String> {
+    let path = format!("{}/../spec/{page}", env!("CARGO_MANIFEST_DIR"));
+    let page = std::fs::read_to_string(&path).expect("the specification is there");
     let mut current = page.clone();
-    for (name, table) in [
-        ("sections", sections()),
-        ("instructions", instructions()),
-        ("builtins", builtins()),
-        ("calls", calls()),
-    ] {
+    for (name, part) in parts {
         let open = format!("<!-- generated:{name} -->\n");
         let close = format!("<!-- end:{name} -->");
-        let start = current
-            .find(&open)
-            .unwrap_or_else(|| panic!("no mark {open}"))
-            + open.len();
-        let end = current
-            .find(&close)
-            .unwrap_or_else(|| panic!("no mark {close}"));
-        current.replace_range(start..end, &table);
+        let mark = |mark: &str| current.find(mark).ok_or_else(|| format!("no mark {mark}"));
+        let range = mark(&open)? + open.len()..mark(&close)?;
+        current.replace_range(range, part);
     }
-    if current != page {
-        if std::env::var_os("RRC_UPDATE").is_some() {
-            std::fs::write(path, current).expect("the specification can be written");
-        } else {
-            panic!(
-                "spec/bytecode.md is not current; RRC_UPDATE=1 cargo test -p rrc-vm --test spec"
-            );
-        }
+    if current == page {
+        return Ok(());
     }
+    if std::env::var_os("RRC_UPDATE").is_none() {
+        return Err(format!(
+            "{path} is not current; RRC_UPDATE=1 cargo test -p rrc-vm --test spec"
+        ));
+    }
+    std::fs::write(path, current).expect("the specification can be written");
+    Ok(())
+}
+
+#[test]
+fn the_tables_of_the_specification_are_current() -> Result<(), String> {
+    is_current(
+        "bytecode.md",
+        &[
+            ("sections", sections()),
+            ("instructions", instructions()),
+            ("builtins", builtins()),
+            ("calls", calls()),
+        ],
+    )
+}
+
+#[test]
+fn the_names_that_stay_those_of_programs_are_in_the_book() -> Result<(), String> {
+    is_current("holes.md", &[("reserved", reserved())])
 }

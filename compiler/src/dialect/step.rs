@@ -591,6 +591,11 @@ impl Lower<'_> {
 
     pub fn bind(&mut self, fields: &Fields<'_>, field: &str, read: Read) -> Option<Bind> {
         let text = fields.text(field, self.report)?;
+        if text.text().trim().is_empty() {
+            let help = "name a variable, or remove the field";
+            strange::blank(fields, field, help, self.report);
+            return None;
+        }
         Some(Bind {
             name: strange::variable(text.text(), text.inner(), self.report)?,
             span: text.inner(),

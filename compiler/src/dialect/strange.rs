@@ -76,7 +76,10 @@ pub fn variable(name: &str, span: Span, report: &mut Report) -> Option<String> {
     if !name.is_empty() && !name.contains(is_odd) {
         return Some(name.to_string());
     }
-    let message = format!("`{name}` cannot be the name of a variable");
+    let message = match name.trim() {
+        "" => "the name of this variable is blank".to_string(),
+        _ => format!("`{name}` cannot be the name of a variable"),
+    };
     let finding = Diagnostic::new(&codes::BAD_VALUE, span, message);
     let better = name.trim_start_matches("{{").trim_end_matches("}}").trim();
     let braced = better != name && !better.is_empty() && !better.contains(is_odd);

@@ -30,15 +30,21 @@ impl Lower<'_> {
             });
         }
         let seconds = fields.number("timeout", self.report)?;
-        if seconds <= 0.0 && self.dialect.bash_timeout_ms.is_some() || seconds < 0.0 {
-            let message = format!("`timeout` must be more than 0, not {seconds}");
-            self.report.add(
-                Diagnostic::new(&codes::BAD_VALUE, name_span(node), message)
-                    .help("write the seconds that the step may take"),
-            );
+        // Where steps have no deadline of their own, 0 says so.
+        let none = self.dialect.bash_timeout_ms.is_none();
+        if seconds < 0.0 || seconds == 0.0 && !none {
+            let (least, help) = match none {
+                true => (
+                    "0 or more",
+                    "write the seconds that the step may take; 0 sets no limit",
+                ),
+                false => ("more than 0", "write the seconds that the step may take"),
+            };
+            let message = format!("`timeout` must be {least}, not {seconds}");
+            let finding = Diagnostic::new(&codes::BAD_VALUE, name_span(node), message);
+            self.report.add(finding.help(help));
             return None;
         }
-        // 0 says that there is none.
         (seconds > 0.0).then(|| Literal::Int(milliseconds(seconds)).expr(node.span))
     }
 

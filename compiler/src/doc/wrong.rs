@@ -145,6 +145,14 @@ pub fn meant(field: &Field, node: Node<'_>, schema: Schema) -> Option<String> {
             let text = named.value.text()?;
             Some(format!("write `{name}: {}`", text.text()))
         }
+        // Several names are not one name.
+        (Type::Name, Kind::List(items)) => {
+            let first = items.first()?.text()?.text();
+            Some(match items.len() {
+                1 => format!("write `{name}: {first}`"),
+                _ => format!("write one name, such as `{name}: {first}`"),
+            })
+        }
         _ => None,
     }
 }

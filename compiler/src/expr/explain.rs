@@ -104,7 +104,7 @@ impl Place<'_> {
         match kind {
             Kind::UnclosedText => self.unclosed_text(span),
             Kind::BadHole => self.bad_hole(span),
-            Kind::Stray => self.stray(span, after_value),
+            Kind::Stray => self.stray(span, after_value, bare),
             Kind::Name if after_value => self.word(span, bare),
             Kind::Number if after_value && written.starts_with('-') => arithmetic(span, "-"),
             Kind::Close | Kind::ListClose => self.close(span),
@@ -389,7 +389,12 @@ impl Place<'_> {
                     .risky(span.into_range(), close)
             }
             Some((open, _)) if open + 1 == self.at => {
-                bad(span, "there is no value in the parentheses").help("put one there")
+                let between = if written == ")" {
+                    "parentheses"
+                } else {
+                    "brackets"
+                };
+                bad(span, format!("there is no value in the {between}")).help("put one there")
             }
             _ => {
                 let last = self.written(self.at - 1);
@@ -445,7 +450,7 @@ impl Place<'_> {
     }
 
     /// A character or operator that no condition holds.
-    fn stray(&self, span: SimpleSpan, after_value: bool) -> Problem {
+    fn stray(&self, span: SimpleSpan, after_value: bool, bare: BareWords) -> Problem {
         let written = self.written(self.at);
         let problem = bad(span, format!("`{written}` has no meaning in a condition"));
         if written == "-"
@@ -467,7 +472,10 @@ impl Place<'_> {
                 "there are no patterns; use `in`, `.startswith(…)` or `.endswith(…)`, \
                  or match in a step",
             ),
-            "$" | "{" | "}" => problem.help("a variable is written `{{name}}`"),
+            "$" | "{" | "}" => problem.help(match bare {
+                BareWords::Text => "a variable is written `{{name}}`",
+                BareWords::Variables => "a variable is its bare name: `name`",
+            }),
             ";" => problem.help("join two conditions with `and` or `or`"),
             "‘" | "’" | "“" | "”" | "`" => problem.help("text is quoted with `'` or `\"`"),
             "#" => problem.help("a condition holds no comments; write them in the file"),

@@ -322,6 +322,20 @@ fn one_mistake_is_one_finding_on_its_own_token() {
 }
 
 #[test]
+fn what_is_said_fits_what_is_written() {
+    let help = |text: &str, bare| only_problem(text, bare).help.expect("it says what to do");
+    assert_eq!(help("x == $y", Text), "a variable is written `{{name}}`");
+    assert_eq!(
+        help("x == $y", Variables),
+        "a variable is its bare name: `name`"
+    );
+    for (text, between) in [("x[]", "brackets"), ("x and ()", "parentheses")] {
+        let message = only_problem(text, Variables).message;
+        assert_eq!(message, format!("there is no value in the {between}"));
+    }
+}
+
+#[test]
 fn codes_tell_syntax_names_and_counts_apart() {
     assert_eq!(only_problem("x is y", Text).code, &codes::BAD_CONDITION);
     assert_eq!(only_problem("f(x)", Text).code, &codes::UNKNOWN_FUNCTION);

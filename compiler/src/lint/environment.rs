@@ -7,6 +7,7 @@ use crate::diagnostic::{Diagnostic, Fix, Report};
 use crate::ir::{Action, Exports, ExprKind, Mention, Node, Script, Step, Text, Unit, visit};
 use crate::shell::Mentioned;
 use crate::spelling::{Near, Slips, is_slip, plurals};
+use rrc_vm::exports::{is_everywhere, is_reserved};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
 use std::cell::LazyCell;
@@ -71,8 +72,9 @@ impl<'a> Held<'a> {
     }
 }
 
-/// A script that is given nothing but its holes expands a name that only an export could set.
+/// A script expands a name under which it is given nothing.
 pub fn not_exported(survey: &Survey<'_>, report: &mut Report) {
+    no_alias(survey, report);
     for (unit, flow) in survey.units() {
         if unit.exports != Exports::Nothing {
             continue;
@@ -106,6 +108,45 @@ pub fn not_exported(survey: &Survey<'_>, report: &mut Report) {
                     )),
                 None => finding.help("write the variable as a hole, or define it under `env`"),
             });
+        }
+    }
+}
+
+/// A script that is given every variable expands the alias that one would have, if the name were not
+/// that of other programs.
+fn no_alias(survey: &Survey<'_>, report: &mut Report) {
+    for (unit, flow) in survey.units() {
+        if unit.exports != Exports::Everything {
+            continue;
+        }
+        let known = LazyCell::new(|| names(unit, flow));
+        let mut held = Held::default();
+        for event in &flow.events {
+            let What::Mention { mention, script } = event.what else {
+                continue;
+            };
+            let alias = mention.name.as_str();
+            let expanded = mention.how == Mentioned::Expanded && !alias.starts_with(PREFIX);
+            if !expanded || is_everywhere(alias) || !is_reserved(alias) {
+                continue;
+            }
+            let variable = known.get(&*alias.to_ascii_lowercase());
+            let Some(name) = variable.filter(|_| !held.provides(mention, script, event.step))
+            else {
+                continue;
+            };
+            let better = format!("${{{PREFIX}{name}}}");
+            report.add(
+                Diagnostic::new(
+                    &codes::NOT_EXPORTED,
+                    mention.span,
+                    format!("`${alias}` does not hold the variable `{name}`"),
+                )
+                .help(format!(
+                    "write `{{{{{name}}}}}` or `{better}`; other programs go by `{alias}`, so it stays theirs"
+                ))
+                .fix(Fix::unsafe_(format!("write `{better}`"), mention.span, better)),
+            );
         }
     }
 }

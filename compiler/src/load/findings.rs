@@ -12,9 +12,12 @@ pub fn missing(name: &str, span: Span, known: &[String]) -> Diagnostic {
     let near = nearest(name, known.iter().map(String::as_str));
     let finding = Diagnostic::new(&codes::MISSING_RECIPE, span, message);
     match near {
-        Some(near) => finding
-            .did_you_mean(near)
-            .fix(Fix::rename(name, near, span)),
+        // Another recipe does something else, however much its name is like this one.
+        Some(near) => {
+            finding
+                .did_you_mean(near)
+                .fix(Fix::unsafe_(format!("write `{near}`"), span, near))
+        }
         None => finding.help(
             "check the name; recipes are looked for beside this file and in `-R` directories",
         ),
