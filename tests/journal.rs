@@ -300,14 +300,13 @@ fn events_of_a_replay_are_those_of_the_run() {
 /// What a run began with is not judged again: it has run.
 #[test]
 fn a_run_is_shown_again_with_its_recipe_whatever_its_defaults_are() {
-    let steps =
-        "  - {id: a, type: bash, foreach: '{{hosts}}', command: 'true', on_error: continue}\n";
+    let steps = "  - {id: a, type: bash, foreach: '{{hosts}}', command: 'true'}\n";
     let text = recipe(steps) + "context: {hosts: ''}\n";
     let folder = Folder::with("main.yaml", text);
-    folder.rrc(&["run", "main.yaml"]).go().exits(0);
+    folder.rrc(&["run", "main.yaml"]).go().exits(1);
     let run = only_run(&folder);
     let replay = ["run", "main.yaml", "--replay", &run];
-    folder.rrc(&replay).go().exits(0);
+    folder.rrc(&replay).go().exits(1);
     let given = ["run", "main.yaml", "--set", "hosts=a"];
     folder.rrc(&given).go().exits(2).err_has("RRC0310");
 }

@@ -13,6 +13,8 @@ mod ir_eval;
 mod ir_generate;
 #[path = "support/ir_law.rs"]
 mod ir_law;
+#[path = "support/ir_loops.rs"]
+mod ir_loops;
 #[path = "support/ir_task.rs"]
 mod ir_task;
 #[path = "support/ir_trace.rs"]

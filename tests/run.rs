@@ -24,6 +24,8 @@ mod late;
 mod live;
 #[path = "run/outcomes.rs"]
 mod outcomes;
+#[path = "run/outline.rs"]
+mod outline;
 #[path = "run/parallel.rs"]
 mod parallel;
 #[path = "run/pauses.rs"]

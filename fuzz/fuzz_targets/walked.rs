@@ -9,6 +9,8 @@ mod ir_eval;
 mod ir_generate;
 #[path = "../../tests/support/ir_law.rs"]
 mod ir_law;
+#[path = "../../tests/support/ir_loops.rs"]
+mod ir_loops;
 #[path = "../../tests/support/ir_task.rs"]
 mod ir_task;
 #[path = "../../tests/support/ir_trace.rs"]

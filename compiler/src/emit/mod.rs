@@ -18,6 +18,7 @@ mod rehearse;
 mod step;
 mod tasks;
 mod terms;
+mod tries;
 
 use crate::ir::flow::Around;
 use crate::ir::{Expr, Node, Program, Step, Unit, visit};
