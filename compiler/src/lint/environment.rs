@@ -121,13 +121,18 @@ fn no_alias(survey: &Survey<'_>, report: &mut Report) {
         }
         let known = LazyCell::new(|| names(unit, flow));
         let mut held = Held::default();
+        // Scripts name few variables, again and again.
+        let mut of_others: FxHashMap<&str, bool> = FxHashMap::default();
         for event in &flow.events {
             let What::Mention { mention, script } = event.what else {
                 continue;
             };
             let alias = mention.name.as_str();
-            let expanded = mention.how == Mentioned::Expanded && !alias.starts_with(PREFIX);
-            if !expanded || is_everywhere(alias) || !is_reserved(alias) {
+            if mention.how != Mentioned::Expanded || alias.starts_with(PREFIX) {
+                continue;
+            }
+            let of_others = of_others.entry(alias);
+            if !*of_others.or_insert_with(|| is_reserved(alias) && !is_everywhere(alias)) {
                 continue;
             }
             let variable = known.get(&*alias.to_ascii_lowercase());

@@ -95,12 +95,15 @@ fn base(word: &Word) -> Option<&str> {
     word.literal()?.get(directory.map_or(0, |at| at + 1)..)
 }
 
-/// The word that names the program: past the wrappers, their options and their assignments.
-fn program_index(words: &[Word]) -> usize {
+/// The word that names the program, and its name: past the wrappers, their options and their
+/// assignments.
+fn program(words: &[Word]) -> (usize, &str) {
     let mut index = 0;
-    while let Some(name) = words.get(index).and_then(base)
-        && is_wrapper(name)
-    {
+    loop {
+        let name = words.get(index).and_then(base).unwrap_or("");
+        if !is_wrapper(name) {
+            return (index, name);
+        }
         let mut next = index + 1;
         let mut duration = name == "timeout";
         while let Some(word) = words.get(next) {
@@ -111,7 +114,7 @@ fn program_index(words: &[Word]) -> usize {
             ) && matches!(name, "sudo" | "xargs" | "nice" | "timeout" | "env");
             let set = name == "env" && word.shape.contains(&b'=');
             if name == "command" && matches!(option, "-v" | "-V") {
-                return index;
+                return (index, name);
             } else if valued {
                 next += 2;
             } else if option.starts_with('-') || set || std::mem::take(&mut duration) {
@@ -121,19 +124,17 @@ fn program_index(words: &[Word]) -> usize {
             }
         }
         if next >= words.len() {
-            break;
+            return (index, name);
         }
         index = next;
     }
-    index
 }
 
 impl Scan<'_, '_, '_> {
     /// Looks at a whole simple command.
     pub(super) fn judge(&mut self, simple: &Simple, feed: &mut Feed, pipe: bool) {
         let words = &simple.words;
-        let index = program_index(words);
-        let program = words.get(index).and_then(base).unwrap_or("");
+        let (index, program) = program(words);
         for word in words {
             for hole in &word.holes {
                 if let Some(Some(position)) = self.found.positions.get_mut(*hole) {
