@@ -329,7 +329,7 @@ fn what_escaped_is_gone_after_a_deadline_and_after_a_signal() {
             "{} {mark}; echo $$ > pid; sleep 100",
             hostile("leaves_behind.sh")
         );
-        let timeout = if signal.is_some() { 100 } else { 1 };
+        let timeout = if signal.is_some() { 100 } else { 4 };
         let steps = format!("- {{id: a, type: bash, timeout: {timeout}, command: '{command}'}}\n");
         folder.write("a.yaml", amplifier(&steps));
         let running = folder.rrc(&["run", "a.yaml"]).start();
