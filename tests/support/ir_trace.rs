@@ -155,6 +155,8 @@ fn split(events: &[Event]) -> [Vec<Event>; 3] {
     let mut kinds = [Vec::new(), Vec::new(), Vec::new()];
     for event in events {
         let kind = match event {
+            // That a hook failed is said where it runs.
+            Event::Own(text) if text.starts_with("warn a hook failed") => 2,
             Event::Own(_) => 0,
             Event::Begin(_) | Event::Skip(_) => 1,
             Event::Hook(_) => 2,
