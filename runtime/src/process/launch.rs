@@ -115,7 +115,12 @@ impl Launcher {
         let path = given
             .or_else(|| std::env::var_os("PATH"))
             .unwrap_or_default();
-        let program = find_program(&request.program, &path, &cwd).map_err(or_cwd)?;
+        let find = || find_program(&request.program, &path, &cwd);
+        let program = match Path::new(&request.program).is_absolute() {
+            // Starting it asks the same, and says less of what is wrong.
+            true => PathBuf::from(&request.program),
+            false => find().map_err(or_cwd)?,
+        };
 
         let words = words(request, &mut parcel).map_err(refused)?;
         // A stale value of the same name must not stand in for one that was left out; and a
@@ -135,8 +140,10 @@ impl Launcher {
             .stdin
             .as_ref()
             .is_some_and(|bytes| !bytes.is_empty());
-        self.spawn(&command, parcel, fed)
-            .map_err(|error| or_cwd(not_started(&request.program, error)))
+        self.spawn(&command, parcel, fed).map_err(|error| {
+            let wrong = || not_started(&request.program, error);
+            or_cwd(find().err().unwrap_or_else(wrong))
+        })
     }
 
     /// Starts this program once more, under another name and with nothing in its environment: a marker in

@@ -12,6 +12,10 @@ pub const REST: &[u8] =
 
 /// The parts of a text that look like tokens, in order.
 pub fn tokens(text: &[u8]) -> Vec<(usize, usize)> {
+    // Most texts are short, and what is not named is longer than they are.
+    if text.len() < SHORTEST && memchr::memchr2(b':', b'=', text).is_none() {
+        return Vec::new();
+    }
     let mut found: Vec<(usize, usize)> = Vec::new();
     let mut reader = Reader::new(text);
     let mut at = 0;
@@ -66,6 +70,9 @@ fn name(byte: u8) -> bool {
 fn bearer(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"._-~+/=".contains(&byte)
 }
+
+/// No token is shorter that no name stands before.
+const SHORTEST: usize = 15;
 
 /// A prefix, the bytes that follow it, and how many there are at least.
 const PREFIXES: &[(&[u8], Class, usize)] = &[
@@ -322,6 +329,14 @@ fn looks_given(value: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_shorter_is_a_token() {
+        let least = PREFIXES
+            .iter()
+            .map(|(prefix, _, least)| prefix.len() + least);
+        assert_eq!(least.min(), Some(SHORTEST));
+    }
 
     fn hidden(text: &str) -> Vec<&str> {
         let parts = tokens(text.as_bytes()).into_iter();
